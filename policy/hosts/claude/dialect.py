@@ -27,7 +27,7 @@ from policy.hosts.claude.data.unchecked import GUARDED, UNCHECKED, UNEXPANDED
 from policy.hosts.claude.defaults import is_judged
 from policy.hosts.claude.options import VERSION
 from policy.hosts.claude.session import EDITING_MODES, ClaudeSession
-from policy.hosts.claude.shell.simple import COMPOUND
+from policy.hosts.claude.shell.doubtful import COMPOUND
 from policy.patterns.tokens import folded
 from policy.tables.dialect import Dialect
 

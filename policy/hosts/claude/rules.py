@@ -157,7 +157,7 @@ _PREFIX: Final = re.compile(r"[^\n\r\u2028\u2029]+:\*")
 # An assignment alone, with which no command begins.
 _ASSIGNING: Final = re.compile(r"\w+\+?=[^ ]*(?: |:)\*\Z")
 _EXACT_ONLY: Final = re.compile(
-    rf"(?:{STARTING.replace(' ', '|')}|eval|exec|source|trap)\b|\. "
+    rf"(?:{'|'.join(STARTING)}|eval|exec|source|trap)\b|\. "
     r"|find\b.*-(?:exec|ok|delete|fprint)"
 )
 # A star or a backslash that is escaped, or any other character.

@@ -22,7 +22,7 @@ from policy.hosts.claude.defaults import built_in, by_default, is_judged
 from policy.hosts.claude.dialect import denies_rest, dialect
 from policy.hosts.claude.rules import RuleLine
 from policy.hosts.claude.session import ClaudeSession, is_plan
-from policy.hosts.claude.shell.simple import traced as traced_patterns
+from policy.hosts.claude.shell.doubtful import traced as traced_patterns
 from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import folded
 from policy.tables.dialect import Dialect

@@ -11,14 +11,16 @@ as well. It is used where it was made of the same files.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
+from policy.core import expressions as re
 from policy.hosts.data import FindingTexts
 
-__all__ = ["compiled", "find", "table"]
+__all__ = ["compiled", "each_name", "expression", "find", "table"]
 
 find: Final = FindingTexts("policy.hosts.claude")
 
@@ -29,6 +31,17 @@ def table(name: str) -> dict[str, Any]:
     """Return what ``<name>.toml`` says."""
     found: dict[str, Any] = _tables()[name]
     return found
+
+
+def expression(given: str | list[str], named: Mapping[str, Any]) -> str:
+    """Return an expression, or the union of several, with those of *named* for each `<NAME>`."""
+    text = given if isinstance(given, str) else "|".join(given)
+    return re.sub("<([A-Z_]+)>", lambda name: expression(named[name[1]], named), text)
+
+
+def each_name(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *tables* by single names, where one key may hold several."""
+    return {name: each for names, each in tables.items() for name in names.split()}
 
 
 @cache

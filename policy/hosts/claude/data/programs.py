@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from policy.commands.knowledge import Files, Program, Programs, Wrapper, Wrappers
-from policy.core import expressions as re
 from policy.core.values import evolve
-from policy.hosts.claude.data import table
+from policy.hosts.claude.data import each_name, expression, table
 from policy.hosts.claude.data.unchecked import SETTLED, UNCHECKED, UNEXPANDED
 
 __all__ = ["EDITING_PROGRAMS", "GRANTING", "READ_ONLY_PROGRAMS", "WRAPPING"]
@@ -53,19 +53,14 @@ class _Reader:
 
     def __init__(self, name: str) -> None:
         read = table(name)
-        self._expressions: Mapping[str, Any] = read.get("expressions", {})
-        self._tables = dict(read.get("templates", {})) | _each(read.get("programs", {}))
+        self.expression = partial(expression, named=read.get("expressions", {}))
+        self._tables = dict(read.get("templates", {})) | each_name(read.get("programs", {}))
 
     def full(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return *given* with what it inherits from the program that it is `like`."""
         like = given.get("like")
         above = self.full(self._tables[like]) if like is not None else {}
         return {**above, **{key: value for key, value in given.items() if key != "like"}}
-
-    def expression(self, given: str | list[str]) -> str:
-        """Return an expression, or the union of several, with those that it names."""
-        text = given if isinstance(given, str) else "|".join(given)
-        return re.sub("<([A-Z_]+)>", lambda name: self.expression(self._expressions[name[1]]), text)
 
     def program(self, given: Mapping[str, Any]) -> Program:
         """Return the program that a table describes."""
@@ -76,7 +71,7 @@ class _Reader:
             if key in _OPTIONS or key == "pairs":
                 continue
             if key == "subcommands":
-                values[name] = {n: self.program(each) for n, each in _each(value).items()}
+                values[name] = {n: self.program(each) for n, each in each_name(value).items()}
             elif key == "forms":
                 values[name] = tuple(map(self.program, value))
             elif key in _FILES:
@@ -120,11 +115,6 @@ class _Reader:
         return {**found, "values": values} if values else found
 
 
-def _each(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *tables* by single names, where one key may hold several."""
-    return {name: each for names, each in tables.items() for name in names.split()}
-
-
 def _either(names: str) -> str:
     """Return an expression for options: those of one letter have one dash."""
     letters = "".join(name for name in names.split() if len(name) == 1)
@@ -133,21 +123,13 @@ def _either(names: str) -> str:
     return "|".join(filter(None, both))
 
 
-def _wrappers(section: str) -> Wrappers:
-    reader = _Reader("wrappers")
-    given = _each(table("wrappers")[section])
-    return Wrappers({name: reader.wrapper(each) for name, each in given.items()})
-
-
-def _programs(section: str) -> Iterator[tuple[str, Program]]:
+def _programs(section: str) -> dict[str, Program]:
     reader = _Reader("programs")
-    for names, given in table("programs")[section].items():
-        known = reader.program(given)
-        for name in names.split():
-            yield name, known
+    given = table("programs")[section]
+    return each_name({names: reader.program(each) for names, each in given.items()})
 
 
-_KNOWN: Final = dict(_programs("programs"))
+_KNOWN: Final = _programs("programs")
 _UNKNOWN: Final = Program(harmless=False)
 
 # Those that run without a rule, and what those that do not are known to do with files.
@@ -165,8 +147,14 @@ READ_ONLY_PROGRAMS: Final = Programs(
 )
 
 # The same in the mode that accepts edits.
-EDITING_PROGRAMS: Final = Programs({**READ_ONLY_PROGRAMS, **dict(_programs("editing"))})
+EDITING_PROGRAMS: Final = Programs({**READ_ONLY_PROGRAMS, **_programs("editing")})
 
 # The wrappers that rules which allow unwrap, and the names of those that others unwrap too.
-GRANTING: Final = _wrappers("granting")
+_WRAPPERS: Final = _Reader("wrappers")
+GRANTING: Final = Wrappers(
+    {
+        name: _WRAPPERS.wrapper(each)
+        for name, each in each_name(table("wrappers")["granting"]).items()
+    }
+)
 WRAPPING: Final = frozenset(table("wrappers")["denying"]["names"].split()) | frozenset(GRANTING)

@@ -37,11 +37,8 @@ from policy.commands.words import (
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import TYPE_CHECKING, Final, frozen
+from policy.hosts.claude.shell.doubtful import TESTS, is_plain_test
 from policy.hosts.claude.shell.match_texts import DOCUMENT, is_requoted
-from policy.hosts.claude.shell.simple import (
-    TESTS,
-    is_plain_test,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
@@ -175,83 +172,62 @@ _CLOSED: Final = frozenset(
 )
 
 
-def ill_formed(root: Node, source: bytes) -> Node | None:
-    """Return what of *root*, read from *source*, has no shape that the host reads.
+def ill_formed(
+    node: Node, source: bytes, depth: int = 0, *, inside: bool = False, quoted: bool = False
+) -> Node | None:
+    """Return the first node of *node* and all that it holds that has no shape that the host reads.
 
-    None where all of it has.
+    Args:
+        node: the node.
+        source: what it was read from.
+        depth: how many others it stands in.
+        inside: whether one of these is a statement that holds others.
+        quoted: whether it is part of a quoted text, where blanks may belong to an operator.
+
     """
-    return _Check(source).ill_formed(root, 0)
-
-
-class _Check:
-    def __init__(self, source: bytes) -> None:
-        self._source = source
-
-    def ill_formed(
-        self, node: Node, depth: int, *, inside: bool = False, quoted: bool = False
-    ) -> Node | None:
-        """Return the first node of *node* and all that it holds that has no such shape.
-
-        Args:
-            node: the node.
-            depth: how many others it stands in.
-            inside: whether one of these is a statement that holds others.
-            quoted: whether it is part of a quoted text, where blanks may belong to an operator.
-
-        """
-        kind, children = node.type, node.children
-        if depth > limits.NESTING:
-            return node
-        if kind in _CLOSED:
-            return None
-        shape = _SHAPES.get(kind)
-        if shape is None or (not children and kind != "program"):
-            is_leaf = not children and self._is_leaf(node, kind, quoted=quoted)
-            return None if is_leaf else node
-        inside |= kind in INSIDE
-        quoted = kind == "string" or (quoted and kind == "simple_expansion")
-        position, before, separated = children[0].start_byte if children else 0, "", True
-        for child in children:
-            gap = self._text(position, child.start_byte)
-            if child.start_byte < position or not shape.between.fullmatch(gap):
-                return node
-            if before == "comment" and "\n" not in gap:
-                return node
-            if {before, child.type} <= _APART and not _SOME_BLANK.search(gap) and shape.apart:
-                return node
-            position, before = child.end_byte, child.type
-            if before in _STATEMENTS:
-                if not (separated or "\n" in gap):
-                    return node
-                separated = False
-            elif not child.is_named:
-                separated = True
-            if not self._may_stand(before, kind, shape, inside=inside):
-                return child if child.is_named else node
-            found = self.ill_formed(child, depth + 1, inside=inside, quoted=quoted)
-            if found is not None:
-                return found
+    kind, children = node.type, node.children
+    if depth > limits.NESTING:
+        return node
+    if kind in _CLOSED:
         return None
+    shape = _SHAPES.get(kind)
+    if shape is None or (not children and kind != "program"):
+        return None if not children and _is_leaf(node, source, quoted=quoted) else node
+    inside |= kind in INSIDE
+    quoted = kind == "string" or (quoted and kind == "simple_expansion")
+    position, before, separated = children[0].start_byte if children else 0, "", True
+    for child in children:
+        gap = source[position : child.start_byte].decode()
+        is_broken = (
+            child.start_byte < position
+            or not shape.between.fullmatch(gap)
+            or (before == "comment" and "\n" not in gap)
+            or ({before, child.type} <= _APART and not _SOME_BLANK.search(gap) and shape.apart)
+            or (child.type in _STATEMENTS and not (separated or "\n" in gap))
+        )
+        if is_broken:
+            return node
+        position, before = child.end_byte, child.type
+        separated = before not in _STATEMENTS and (separated or not child.is_named)
+        may_stand = before in shape.children or (
+            shape.statements
+            and not (before == "pipeline" and inside)
+            and before in (_REDIRECTED if kind == "redirected_statement" else _STATEMENTS)
+        )
+        if not may_stand:
+            return child if child.is_named else node
+        found = ill_formed(child, source, depth + 1, inside=inside, quoted=quoted)
+        if found is not None:
+            return found
+    return None
 
-    def _may_stand(self, kind: str, above: str, shape: _Shape, *, inside: bool) -> bool:
-        """Return whether a node of a *kind* may stand in one of the kind *above*."""
-        if kind in shape.children or not shape.statements:
-            return kind in shape.children
-        if kind == "pipeline" and inside:
-            return False
-        return kind in (_REDIRECTED if above == "redirected_statement" else _STATEMENTS)
 
-    def _is_leaf(self, node: Node, kind: str, *, quoted: bool) -> bool:
-        if kind in _FREE:
-            return True
-        text = self._text(node.start_byte, node.end_byte)
-        if not node.is_named:
-            return (text.lstrip(" \t\n") if quoted else text) == kind
-        leaf = _LEAVES.get(kind)
-        return leaf is not None and leaf.fullmatch(text) is not None
-
-    def _text(self, start: int, end: int) -> str:
-        return self._source[start:end].decode("utf-8", "surrogatepass")
+def _is_leaf(node: Node, source: bytes, *, quoted: bool) -> bool:
+    kind, text = node.type, source[node.start_byte : node.end_byte].decode()
+    if not node.is_named:
+        return (text.lstrip(" \t\n") if quoted else text) == kind
+    leaf = _LEAVES.get(kind)
+    return kind in _FREE or (leaf is not None and leaf.fullmatch(text) is not None)
 
 
 _ESCAPE: Final = re.compile(r"\\(\n|.)", re.DOTALL)
@@ -275,40 +251,21 @@ _EXPANSION: Final = re.compile(
     r"\$\{(?:[#!]?[A-Za-z_]\w*(?:\[[\w@*]+\])?|[0-9]+|[?$#!@*-])"
     rf"(?:(?::?[-=?+]|##?|%%?|//?|\^\^?|,,?){_OPERAND}|@[A-Za-z]|[*@]|:[\w :-]*)?\}}"
 )
+_CAT_DOCUMENT: Final = re.compile(r"\$\(\s*cat\s*<<\s*['\"]")
 _OF_CASES: Final = frozenset({";;", ";&", ";;&"})
 # A word that begins with the home folder.
 _HOMED: Final = re.compile(r"""["']*\$HOME(?!\w)""")
 _QUOTING: Final = re.compile(r"['\"\\]")
-# Braces that a host may not read as a shell does, whatever else is in them.
+# Braces that a host may not read as a shell does: escaped, or, quoted, with what parts words.
 _ESCAPED_BRACES: Final = re.compile(r"\{[^{]*\\\}|\{[^}]*\\\{")
+_QUOTED_BRACES: Final = re.compile(r"\{\S*(?:,|\.\.)\S")
 
 
 _QUOTED: Final = frozenset({"string", "raw_string", "ansi_c_string", "expansion"})
 
-
-def _has_several(text: str) -> bool:
-    """Whether there is what parts several words in braces."""
-    return "," in text or ".." in text
-
-
-def _has_braces(text: str) -> bool:
-    """Whether a shell may put several words for *text*, which is not quoted as a whole.
-
-    Each stretch of it counts from its first brace to its last, quotes and all.
-    """
-    if "{" not in text:
-        return False
-    for stretch in text.split():
-        within = stretch[stretch.index("{") : stretch.rfind("}")] if "{" in stretch else ""
-        if "," in within or ".." in within:
-            return True
-    return _ESCAPED_BRACES.search(text) is not None
-
-
 # What a grammar takes for a text in an expansion.
 _TEXTS: Final = frozenset("word raw_string regex extglob_pattern number".split())
 
-# A name that is the same once it was expanded again, as one operator does.
 _TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
 
 # What a shell puts something else for, or would without the quotes around it.
@@ -387,10 +344,6 @@ class TreeReader:
                 self._piece(child, word, pieces, depth + 1)
             if self._has_braces(node, "".join(pieces)):
                 word.literal = word.known = False
-        elif kind == "simple_expansion":
-            self._variable(text[1:], word, pieces, quoted=text == "$HOME" and not any(pieces))
-        elif (name := self._braced(text)) is not None:
-            self._variable(name, word, pieces, quoted=False)
         elif kind in ("word", "number", "regex", "extglob_pattern") or (
             not node.is_named and not node.children
         ):
@@ -405,9 +358,7 @@ class TreeReader:
         elif kind in ("variable_name", "special_variable_name", "test_operator", "file_descriptor"):
             pieces.append(text)
         else:
-            word.literal = word.known = False
-            pieces.append(text)
-            self.substitutions(node, depth)
+            self._expansion(node, word, pieces, depth, homed=text == "$HOME" and not any(pieces))
 
     def _string(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
         position = node.start_byte + 1
@@ -421,23 +372,29 @@ class TreeReader:
             blanks = len(text) - len(text.lstrip()) if child.type == "simple_expansion" else 0
             self._quoted(position, child.start_byte + blanks, pieces)
             position = child.end_byte
-            if child.type == "simple_expansion":
-                self._variable(text[blanks + 1 :], word, pieces, quoted=not any(pieces))
-            elif (name := self._braced(text)) is not None:
-                self._variable(name, word, pieces, quoted=False)
-            else:
-                word.literal = word.known = False
-                pieces.append(self.text_of(child))
-                self.substitutions(child, depth + 1)
+            self._expansion(child, word, pieces, depth + 1, homed=not any(pieces))
         self._quoted(position, node.end_byte - 1, pieces)
 
     def _quoted(self, start: int, end: int, pieces: list[str]) -> None:
         text = self._text(start, end)
         pieces.append(_QUOTED_ESCAPE.sub(lambda found: found[1].strip("\n"), text))
 
-    def _variable(self, name: str, word: Word, pieces: list[str], *, quoted: bool) -> None:
+    def _expansion(
+        self, node: Node, word: Word, pieces: list[str], depth: int, *, homed: bool
+    ) -> None:
+        """Read what a shell puts something else for; *homed* where a folder may begin with it."""
+        text = self.text_of(node)
+        braced = _BRACED.fullmatch(text)
+        if node.type == "simple_expansion":
+            name, folder = text.lstrip()[1:], FOLDERS.get(text.lstrip()[1:]) if homed else None
+        elif braced is not None and braced[1] in self.variables:
+            name, folder = braced[1], None
+        else:
+            word.literal = word.known = False
+            pieces.append(text)
+            self.substitutions(node, depth)
+            return
         value = self.variables.get(name)
-        folder = FOLDERS.get(name) if quoted else None
         if value is None and folder is not None and self._is_inherited(name):
             value = folder
             word.literal &= name == "HOME"
@@ -446,11 +403,6 @@ class TreeReader:
             word.guessed |= value is not None
         word.known &= value is not None
         pieces.append("$" + name if value is None else value)
-
-    def _braced(self, text: str) -> str | None:
-        """Return the variable whose value `${x}` is, None where that is not known."""
-        found = _BRACED.fullmatch(text)
-        return found[1] if found is not None and found[1] in self.variables else None
 
     def substitutions(self, node: Node, depth: int) -> None:
         """Read the commands of every substitution below *node*, which stands in a word."""
@@ -490,8 +442,10 @@ class TreeReader:
             return False
         bare = (node.children or [node]) if node.type == "concatenation" else [node]
         if any("{" in self.text_of(each) and each.type not in _QUOTED for each in bare):
-            return _has_several(plain) or _ESCAPED_BRACES.search(text) is not None
-        return _has_braces(text)
+            parts_words = "," in plain or ".." in plain
+        else:
+            parts_words = _QUOTED_BRACES.search(text) is not None
+        return parts_words or _ESCAPED_BRACES.search(text) is not None
 
     def _is_vetted(self, node: Node, word: Word) -> bool:
         """Whether the host takes a word that it cannot know: a text with something put in."""
@@ -508,41 +462,33 @@ class TreeReader:
             return self.text_of(node) == "$HOME" and self._is_inherited("HOME")
         if kind == "arithmetic_expansion":
             self._put_in = True
-            return self._is_number(node)
+            return _NUMBERS.fullmatch(self.text_of(node)) is not None
         return kind in ("number", "raw_string", "variable_name", "test_operator")
 
     def _is_vetted_text(self, node: Node) -> bool:
         """Whether quoted text has two characters of its own beside what is put in."""
         own, put_in = len(self.text_of(node)) - 2, False
         for child in node.named_children:
-            text = self.text_of(child).lstrip()
-            if child.type == "string_content":
+            kind, text = child.type, self.text_of(child).lstrip()
+            if kind == "string_content":
                 continue
-            if (
-                child.type == "simple_expansion"
-                and text[1:] not in SET_BY_SHELL
-                and not self._is_inherited(text[1:])
-            ):
+            if kind == "simple_expansion":
+                name = text[1:]
+                is_own = name in SET_BY_SHELL or self._is_inherited(name)
+                if name not in self.shell.variables.texts or not is_own:
+                    return False
+            elif kind == "arithmetic_expansion":
+                if not _NUMBERS.fullmatch(text):
+                    return False
+            elif kind != "command_substitution":
                 return False
             if text == "$HOME":
                 own += 2
-                continue
-            own -= len(text)
-            if child.type == "simple_expansion":
-                put_in = True
-                if text[1:] not in self.shell.variables.texts:
-                    return False
-            elif child.type == "arithmetic_expansion":
-                put_in = True
-                if not self._is_number(child):
-                    return False
-            elif child.type == "command_substitution":
-                if self._is_document(child):
-                    own += 2
-                else:
-                    put_in = True
+            elif kind == "command_substitution" and self._is_document(child):
+                own += 2 - len(text)
             else:
-                return False
+                own -= len(text)
+                put_in = True
         self._put_in |= put_in
         return own >= 2 or not put_in
 
@@ -554,16 +500,11 @@ class TreeReader:
     def _unquoted(self) -> str:
         return _QUOTING.sub("", self.source.decode("utf-8"))
 
-    def _is_number(self, node: Node) -> bool:
-        """Whether arithmetic has numbers and operators only."""
-        return _NUMBERS.fullmatch(self.text_of(node)) is not None
-
     def _is_document(self, node: Node) -> bool:
         """Whether it is ``$(cat <<'E'``, a text and ``E)``: quoted in another way."""
-        if node.named_child_count != 1 or node.named_children[0].type != "redirected_statement":
-            return False
-        text = self.text_of(node)
-        return re.match(r"\$\(\s*cat\s*<<\s*['\"]", text) is not None
+        kinds = [child.type for child in node.named_children]
+        is_document = _CAT_DOCUMENT.match(self.text_of(node)) is not None
+        return kinds == ["redirected_statement"] and is_document
 
     def redirect(self, node: Node, depth: int) -> list[Word]:
         """Read a redirection; return words that only look like more targets."""
@@ -576,29 +517,30 @@ class TreeReader:
                 if child.type == "concatenation" and _EXPANDED.search(self.text_of(child)):
                     self.script.note(self.text_of(child), UNKNOWN)
         if operator == "<<<":
-            given = [word for word in targets if not (word.literal or word.vetted)]
-            for word in given:
-                self.script.note(word.raw, UNKNOWN)
+            for word in targets:
+                if not (word.literal or word.vetted):
+                    self.script.note(word.raw, UNKNOWN)
             return []
-        if operator not in (">", ">>", ">|", "<", "&>", "&>>", ">&", "<&") or not targets:
+        if operator not in _OPERATORS or not targets:
             self.script.note(self.text_of(node), UNSEEN)
             return targets
-        target = targets[0]
-        if target.raw == "}" or (operator[1:] == "&" and target.plain[:1] == "-"):
-            self.script.note(self.text_of(node), DIFFER)
-        if not (operator in (">&", "<&") and DESCRIPTOR.match(target.plain)) and (
-            target.plain not in HARMLESS_TARGETS
+        target, writes, copies = targets[0], operator[0] in ">&", operator[1:] == "&"
+        if (
+            target.raw == "}"
+            or target.plain[:1] == "!"
+            or (copies and target.plain[:1] == "-")
+            # A name that is not the same once it was expanded again, as `>&` does.
+            or (operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain))
         ):
-            named = target.literal or (operator[0] in ">&" and with_home(target))
+            self.script.note(self.text_of(node), DIFFER)
+        is_number = copies and DESCRIPTOR.match(target.plain)
+        if not is_number and target.plain not in HARMLESS_TARGETS:
+            named = target.literal or (writes and with_home(target))
             if not named or target.raw[:1] == "$":
                 self.script.note(target.raw, UNKNOWN)
-            if target.plain[:1] == "!" or (
-                operator == ">&" and not _TWICE_ALIKE.fullmatch(target.plain)
-            ):
-                self.script.note(self.text_of(node), DIFFER)
-            self.script.targets += targets_of(target, writes=operator[0] in ">&")
+            self.script.targets += targets_of(target, writes=writes)
             if target.known and not target.literal:  # its value was set before
-                self.script.targets.append(Redirection(target.plain, operator[0] in ">&"))
+                self.script.targets.append(Redirection(target.plain, writes))
         return targets[1:]
 
     def document(self, node: Node, depth: int) -> None:
@@ -610,8 +552,12 @@ class TreeReader:
             self.script.note(word, DIFFER)
         for child in node.children:
             if child.type == "heredoc_body":
+                found = len(self.script.commands)
                 if not quoted:
-                    self._substituted(child, depth + 1)
+                    self.substitutions(child, depth + 1)
+                    text = self.text_of(child)
+                    is_unseen = len(self.script.commands) == found
+                    self.refuse(is_unseen and ("$(" in text or "`" in text))
             elif child.type == "heredoc_end" and self.inside:
                 behind = self.source[child.end_byte :].partition(b"\n")[0]
                 if behind:  # the text goes on, to a shell
@@ -621,14 +567,6 @@ class TreeReader:
                 self.statement(child, depth + 1)
         if not quoted:
             self.script.note(self.text_of(start or node), "does not quote its word")
-
-    def _substituted(self, node: Node, depth: int) -> None:
-        """Read the substitutions of a text, if the grammar sees one."""
-        found = len(self.script.commands)
-        self.substitutions(node, depth)
-        text = self.text_of(node)
-        is_unseen = len(self.script.commands) == found
-        self.refuse(is_unseen and ("$(" in text or "`" in text))
 
     # --- statements ----------------------------------------------------------------
 
@@ -703,7 +641,9 @@ class TreeReader:
                 self.statement(child, depth + 1)
             else:
                 words.append(self.word(child, depth + 1))
-        command.fed = self._with_text(node)
+        left = [child for child in node.children if child.type != "file_redirect"]
+        is_fed = any(child.type == "herestring_redirect" for child in left)
+        command.fed = " ".join(map(self.text_of, left)) if is_fed else ""
         if leads or all(not word.raw or is_assignment(word) for word in words):
             self._know_as_written(node)
         # Some read the rest as more targets.
@@ -730,13 +670,6 @@ class TreeReader:
             for each in child.named_children if child.type == "file_redirect" else [child]:
                 text = self._text(node.start_byte, each.end_byte)
                 self.script.texts += dict.fromkeys((text, text.lstrip("! ")))
-
-    def _with_text(self, node: Node) -> str:
-        """Return a command with the text that is put on its input, but no files; "" for none."""
-        if all(child.type != "herestring_redirect" for child in node.children):
-            return ""
-        left = (child for child in node.children if child.type != "file_redirect")
-        return " ".join([self.text_of(child) for child in left])
 
     def _add(self, command: SimpleCommand) -> None:
         if command.words:
@@ -823,7 +756,9 @@ class TreeReader:
             self.script.note(self.text_of(node), UNSEEN)  # `a | [ b ] >&2`
         count, inner = len(self.script.commands), len(self.script.targets)
         if count > first:
-            self._direct(self.script.commands[-1], body)
+            self.script.commands[-1].directed = True
+            end = body.end_byte if body is not None else 0
+            self._drop_descriptor(self.script.commands[-1].words, end)
         for child in node.children:
             if child.type == "heredoc_redirect":
                 self.document(child, depth + 1)
@@ -843,11 +778,6 @@ class TreeReader:
             for number, command in enumerate(commands, first):
                 command.fills |= number not in within
         self._add(SimpleCommand(begun))
-
-    def _direct(self, command: SimpleCommand, body: Node | None) -> None:
-        """Note that a command is redirected, the last of its *body*."""
-        command.directed = True
-        self._drop_descriptor(command.words, body.end_byte if body is not None else 0)
 
 
 def _last(body: Node) -> Node:
@@ -956,15 +886,10 @@ def _is_read_otherwise(text: str) -> bool:
     It puts a line break into a word that begins with a backslash, ends a here-document where a
     line begins with its last word, and knows no statement that negates a redirection alone.
     """
-    is_early = "<<" in text and _ends_early(text)
-    return is_early or "\n\\" in text or _NEGATING.search(text) is not None
-
-
-_NEGATING = re.compile(r"(?<![^\s;&|({])!(?=[ \t]+(?:![ \t]+)*(?:[0-9]*[<>](?!\()|&>))")
-
-
-def _ends_early(text: str) -> bool:
-    """Whether a line begins with the word that ends a here-document, and goes on."""
+    if "\n\\" in text or ("!" in text and _NEGATING.search(text)):
+        return True
+    if "<<" not in text:
+        return False
     found = DOCUMENT.findall(text)
     if len(found) < len(_DOCUMENTS.findall(text)):
         return True  # a word that is not known
@@ -977,4 +902,5 @@ def _ends_early(text: str) -> bool:
     )
 
 
+_NEGATING = re.compile(r"(?<![^\s;&|({])!(?=[ \t]+(?:![ \t]+)*(?:[0-9]*[<>](?!\()|&>))")
 _DOCUMENTS = re.compile(r"(?<!<)<<(?!<)")

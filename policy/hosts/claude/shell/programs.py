@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import chain, dropwhile, pairwise, takewhile
+from itertools import chain, dropwhile, pairwise, product, takewhile
 
 from policy.commands.knowledge import Files, Program, Shell
 from policy.commands.reader import Redirection
-from policy.commands.words import Word, basename, is_pattern, with_home
+from policy.commands.words import Word, basename, expression, is_pattern, with_home
 from policy.core import expressions as re
 from policy.core.values import Final, evolve, frozen
 from policy.hosts.claude.shell.match_texts import ClaudeRedirection
@@ -89,14 +88,20 @@ def split(program: Program, rest: list[Word]) -> ParsedArguments:
             if program.files and matches(program.files, word.plain[:2]) and word.plain[2:]:
                 files.append(evolve(word, plain=word.plain[2:]))
             known &= not (program.leading and operands)
-            value = rest[index] if index < len(rest) else None
-            if value is not None and _takes(program, word.plain, value.plain):
+            option, value = word.plain, rest[index] if index < len(rest) else None
+            is_file = matches(program.files, option)
+            if value is not None and (
+                matches(program.pairs, f"{option} {value.plain}")
+                or (
+                    not value.plain.startswith("-") and (is_file or matches(program.values, option))
+                )
+            ):
                 index += 1
-                named += [value] * (behind or _is_looked_at(program, word.plain))
-                if matches(program.files, word.plain):
-                    files.append(value)
+                is_looked_at = program.skipped is not None and not matches(program.skipped, option)
+                named += [value] * (behind or is_looked_at)
+                files += [value] * is_file
             elif program.flags is not None:
-                known &= matches(program.flags, word.plain)
+                known &= matches(program.flags, option)
         else:
             operands.append(word)
             named.append(word)
@@ -106,28 +111,9 @@ def split(program: Program, rest: list[Word]) -> ParsedArguments:
     return ParsedArguments(options, operands, files, known, named)
 
 
-def _takes(program: Program, option: str, value: str) -> bool:
-    """Whether *value*, the word behind *option*, belongs to it."""
-    if program.pairs and matches(program.pairs, f"{option} {value}"):
-        return True
-    return not value.startswith("-") and (
-        matches(program.values, option) or matches(program.files, option)
-    )
-
-
-def _is_looked_at(program: Program, option: str) -> bool:
-    """Whether the value of an option is an operand to whoever looks for files."""
-    return program.skipped is not None and not matches(program.skipped, option)
-
-
-@lru_cache(maxsize=1024)
-def _expression(text: str) -> re.Pattern[str]:
-    return re.compile(text)
-
-
-def matches(expression: str, text: str) -> bool:
+def matches(wanted: str, text: str) -> bool:
     """Return whether a text is what an expression describes; one that is empty describes none."""
-    return bool(expression) and _expression(expression).fullmatch(text) is not None
+    return bool(wanted) and expression(wanted).fullmatch(text) is not None
 
 
 def has(options: list[Word], wanted: str) -> bool:
@@ -187,34 +173,33 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
         case Files.ALL:
             return operands
         case Files.REST:
-            is_given = program.given and has(rest, program.given)
-            return operands if is_given else operands[1:]
+            return operands if has(rest, program.given) else operands[1:]
         case Files.SETS:
             deletes = any(word.plain[:1] == "-" and "d" in word.plain for word in rest)
             return operands[1 if deletes else 2 :]
         case Files.BUT_LAST:
             return operands[:-1] if len(operands) > 1 else operands
         case Files.SLASHED:
-            is_given = program.given and has(rest, program.given)
             some = [*operands, *_attached(rest)]
+            is_given = has(rest, program.given)
             return some if is_given else [w for w in some if _SLASHED.search(w.plain)]
         case Files.LEADING:
             given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
-            leading = takewhile(lambda word: not word.plain.startswith(_EXPRESSION), given)
+            leading = takewhile(lambda word: not word.plain.startswith("-"), given)
             ended = dropwhile(lambda word: word.plain != "--", rest)
             return [*leading, *ended]
 
 
 def _attached(rest: list[Word]) -> Iterator[Word]:
-    """Yield what may be the names of files in options: `--file=a`, `-fa`, `-f=/a`."""
+    """Yield what may be the names of files in options: `--file=a`, `-fa`, `-f=/a`, `-vta`."""
     for word in rest:
         text = word.plain
         if text[:1] != "-":
             continue
+        behind = ("", "") if text[:2] == "--" else (text[2:], text.partition("t")[2])
         slashed = _SLASH.search(text)
         names = (
-            text.partition("=")[2],
-            text[2:] if text[:2] != "--" else "",
+            *(text.partition("=")[2], *behind, behind[1].removeprefix("=")),
             text[slashed.start() :] if slashed else "",
         )
         yield from (evolve(word, plain=name) for name in dict.fromkeys(names) if name)
@@ -224,26 +209,11 @@ _SLASH: Final = re.compile(r"[\\/~]")
 # What is no other name than that of a file.
 _SLASHED: Final = re.compile(r"\A[.~]|[/\\]")
 
-# What may stand before the folders that a program is to search, and what ends these.
+# What may stand before the folders that a program is to search.
 _AHEAD: Final = re.compile(r"--|-[a-zA-Z]|-O\d*")
-_EXPRESSION: Final = "-"
 
 _EXPANDABLE: Final = frozenset("$`")
 _INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)")
-
-
-def _is_devious(word: Word, program: Program, *, read: bool, spared: bool) -> bool:
-    if read and word.vetted and not word.known:
-        return "<<" in word.raw
-    if _is_expandable(word):
-        return True
-    written = not read or program.writes is not Files.NONE
-    patterned = is_pattern(word.plain) and (word.glob or not spared)
-    if written and (not word.literal or patterned):
-        return True  # an unknown name, or a pattern, where one of them is written
-    if not read and "\n" in word.plain:
-        return True
-    return not word.known or is_indirect(word.plain)
 
 
 def _is_expandable(word: Word) -> bool:
@@ -251,13 +221,9 @@ def _is_expandable(word: Word) -> bool:
     return word.literal and (word.plain[:1] == "=" or not _EXPANDABLE.isdisjoint(word.plain))
 
 
-def _is_looked_up(word: Word, *, read: bool) -> bool:
-    """Return whether rules are asked for a name: for none that is not believed in any case."""
-    if _is_expandable(word):
-        return False
-    if read:
-        return word.known or word.vetted
-    return word.known and not is_pattern(word.plain)
+def _is_written_name(word: Word) -> bool:
+    """Whether rules are asked for a name that is written."""
+    return word.known and not _is_expandable(word) and not is_pattern(word.plain)
 
 
 def is_indirect(name: str) -> bool:
@@ -271,94 +237,91 @@ def files_of(
     """Return the files that a program opens; it writes none where it is *spared*."""
     tools = shell.files
     opened: list[ClaudeRedirection] = []
-    looked: list[Word] = []
-    for files, tool in ((program.reads, tools.reads), (program.writes, tools.writes)):
-        if not tool or (files is Files.NONE and not given.files):
+    looked: set[str | None] = set()
+    for reads, files in ((True, program.reads), (False, program.writes)):
+        if (files is Files.NONE and not given.files) or (spared and not reads):
             continue
-        if spared and tool == tools.writes:
-            continue
-        read = tool == tools.reads
-        operands = given.named
-        given_too = given.files if read or files is not Files.NONE else []
-        chosen = _chosen(program, files, rest, operands) + given_too
+        chosen = [*_chosen(program, files, rest, given.named)]
+        if reads or files is not Files.NONE:
+            chosen += given.files
         # A name that is empty is that of the folder it runs in.
-        chosen = [w if w.plain else evolve(w, plain=".") for w in chosen]
-        others = [word for word in chosen if is_home_of_other(word)]
-        chosen = [word for word in chosen if word not in others]
-        looked += chosen
-        names: list[str | None] = [None for _ in others]
-        if read and any(is_indirect(word.plain) for word in given.options):
-            names.append(None)  # behind a file an option is another
-        if read and not chosen and lists(program, given):
-            names.append(".")
-        names += (w.plain for w in chosen if _is_looked_up(w, read=read))
-        names += (None for w in chosen if _is_devious(w, program, read=read, spared=spared))
-        names += (name for w in chosen if not read and (name := with_home(w)))
-        names += (None for w in chosen if read and is_abroad(w.plain))
-        opened += (ClaudeRedirection(name, not read, tool) for name in dict.fromkeys(names))
-        if not read and any(is_unwritable(word.plain) for word in chosen):
+        words = [w if w.plain else evolve(w, plain=".") for w in chosen if not is_home_of_other(w)]
+        names: list[str | None] = [None] * (len(words) < len(chosen))
+        if reads:
+            # Behind a file an option is another.
+            names += [None] * any(is_indirect(word.plain) for word in given.options)
+            if not words and lists(program, given):
+                names.append(".")
+            is_named = [(w.known or w.vetted) and not _is_expandable(w) for w in words]
+        else:
+            is_named = [*map(_is_written_name, words)]
+        names += (word.plain for word, named in zip(words, is_named, strict=True) if named)
+        if any(_is_devious(word, program, reads=reads, spared=spared) for word in words):
+            names.append(None)
+        names += (name for word in words if not reads and (name := with_home(word)))
+        tool = tools.reads if reads else tools.writes
+        opened += (ClaudeRedirection(name, not reads, tool) for name in dict.fromkeys(names))
+        if not reads and any(is_unwritable(word.plain) for word in words):
             opened.append(ClaudeRedirection(None, writes=True, tool=tool, guarded=True))
-    if tools.reads and (program.reads, program.writes) != (Files.NONE, Files.NONE):
-        opened += _of_patterns(program, rest, given, {word.plain for word in looked}, tools.reads)
-    plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the folder
+        looked.update(word.plain for word in words)
+    if (program.reads, program.writes) != (Files.NONE, Files.NONE):
+        opened += _of_patterns(program, rest, given, looked, tools.reads)
     if shell.kept and program.uproots is not Files.NONE:
-        taken = _chosen(program, program.uproots if plain else Files.ALL, rest, given.named)
+        is_plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the folder
+        taken = _chosen(program, program.uproots if is_plain else Files.ALL, rest, given.named)
         opened += (
             ClaudeRedirection(w.plain, writes=True, tool=tools.writes, deep=True)
             for w in taken
             if w.known and w.plain
         )
-    if program.into and tools.writes:
+    if program.into:
         opened += _put_into_folders(rest, given.named, tools.writes)
-    if program.removes and tools.removes:
-        # An option of an unknown value may be names too: `-$X`.
-        for word in _removable(given):
-            opened += _removed(word, given, shell)
+    if program.removes:
+        opened += chain(*(_removed(word, given, shell) for word in _removable(given)))
     return tuple(opened)
 
 
-def _removable(given: ParsedArguments) -> Iterator[Word]:
-    yield from given.named
-    yield from (each for each in given.options if not each.known)
+def _is_devious(word: Word, program: Program, *, reads: bool, spared: bool) -> bool:
+    """Whether another file may be opened than the one of this name."""
+    name = word.plain
+    if reads and (name.startswith("//") or (word.vetted and not word.known)):
+        return name.startswith("//") or "<<" in word.raw
+    is_one = word.literal and not (is_pattern(name) and (word.glob or not spared))
+    is_written = not reads or program.writes is not Files.NONE
+    return (
+        not word.known
+        or _is_expandable(word)
+        or is_indirect(name)
+        or (is_written and not is_one)
+        or (not reads and "\n" in name)
+    )
+
+
+def _removable(given: ParsedArguments) -> list[Word]:
+    """Return the operands of a removal; an option of an unknown value may be some: `-$X`."""
+    return [*given.named, *(each for each in given.options if not each.known)]
 
 
 def _of_patterns(
     program: Program, rest: list[Word], given: ParsedArguments, known: set[str | None], tool: str
 ) -> Iterator[ClaudeRedirection]:
     """Yield what a program may read of the files that a shell puts for its patterns."""
+    # The words that a shell puts names for, of which a program may read any.
+    expanded = [word for word in rest if word.glob and _GLOB.search(word.plain)]
     if program.writes is Files.NONE:
-        chosen = [*_chosen(program, program.reads, rest, given.named), *given.files]
-        if any(_climbs(word.plain) for word in (*chosen, *_expanded(rest))):
+        chosen = [*_chosen(program, program.reads, rest, given.named), *given.files, *expanded]
+        if any(_CLIMBING.search(word.plain) for word in chosen):
             yield ClaudeRedirection(None, writes=False, tool=tool, shadowed=True, guarded=True)
-    for word in _expanded(rest):
+    for word in expanded:
         if word.plain not in known:
-            yield ClaudeRedirection(_searched_folder(word), writes=False, tool=tool)
-
-
-def _expanded(rest: list[Word]) -> Iterator[Word]:
-    """Yield the words that a shell puts names for, of which a program may read any."""
-    return (word for word in rest if word.glob and _GLOB.search(word.plain))
-
-
-def _climbs(name: str) -> bool:
-    """Whether it goes up out of a folder that a pattern names, to an unknown place."""
-    pattern = _GLOB.search(name) if ".." in name else None
-    return pattern is not None and _UP_AGAIN.search(name, pattern.start()) is not None
-
-
-_UP_AGAIN: Final = re.compile(r"/\.\.(?:/|\Z)")
-
-
-def _searched_folder(word: Word) -> str:
-    """Return the folder in which a shell begins to look for the names."""
-    return (
-        _GLOB.split(word.plain, maxsplit=1)[0].rpartition("/")[0]
-        or "/" * (word.plain[:1] == "/")
-        or "."
-    )
+            begun = _GLOB.split(word.plain, maxsplit=1)[0].rpartition("/")[0]
+            folder = begun or "/" * (word.plain[:1] == "/") or "."
+            yield ClaudeRedirection(folder, writes=False, tool=tool)
 
 
 _GLOB: Final = re.compile(r"[*?]|\[(?=.*\])", re.DOTALL)
+# What goes up out of a folder that a pattern names, to an unknown place.
+_CLIMBING: Final = re.compile(rf"(?:{_GLOB.pattern}).*/\.\.(?:/|\Z)", re.DOTALL)
 
 
 # An option that names the folder which files are put into.
@@ -369,47 +332,29 @@ def _put_into_folders(
     rest: list[Word], operands: list[Word], tool: str
 ) -> Iterator[ClaudeRedirection]:
     """Yield what is written where the last operand, or the one of an option, is a folder."""
-    if len(operands) < len(rest) or any(word.plain[:1] == "-" for word in operands):
-        yield ClaudeRedirection(None, writes=True, tool=tool)
-    if any(word.vetted and not word.known for word in operands):
+    if (
+        len(operands) < len(rest)
+        or any(word.plain[:1] == "-" for word in operands)
         # Which is the last of them is not looked at.
+        or any(word.vetted and not word.known for word in operands)
+    ):
         yield ClaudeRedirection(None, writes=True, tool=tool)
-    attached = [*_attached_folders(rest)]
-    for to in attached:
-        if _is_looked_up(to, read=False):
-            yield ClaudeRedirection(to.plain, writes=True, tool=tool)
-    if not operands:
-        return
-    folder = next((to for name, to in pairwise(rest) if _INTO.fullmatch(name.plain)), operands[-1])
-    for to in (folder, *attached):
-        for word in operands:
-            name = word.plain.rstrip("/").rpartition("/")[2]
-            known = word.known and _is_looked_up(to, read=False) and not word.glob
-            if known and word is not to and name not in ("", ".", ".."):
-                yield ClaudeRedirection(f"{to.plain.rstrip('/')}/{name}", writes=True, tool=tool)
-
-
-def _attached_folders(rest: list[Word]) -> Iterator[Word]:
-    """Yield the folders that are written in one word with their option: `-td`, `--t=d`."""
-    for word in rest:
-        option, equals, folder = word.plain.partition("=")
-        if word.plain[:2] == "--":
-            named = len(option) > 2 and "--target-directory".startswith(option)
-            names = [folder] if named and equals else []
-        else:
-            folder = word.plain.partition("t")[2] if word.plain[:1] == "-" else ""
-            names = [folder, *([folder[1:]] if folder[:1] == "=" else [])]
-        yield from (evolve(word, plain=name) for name in names if name)
-
-
-def is_abroad(name: str) -> bool:
-    """Whether *name* may be that of a file on another host: ``//host/share``."""
-    return name.startswith("//")
+    telling = [word for word in rest if word.plain[:2] != "--" or word.plain[:3] == "--t"]
+    folders = [folder for folder in _attached(telling) if _is_written_name(folder)]
+    yield from (ClaudeRedirection(each.plain, writes=True, tool=tool) for each in folders)
+    told = (folder for name, folder in pairwise(rest) if _INTO.fullmatch(name.plain))
+    last = next(told, operands[-1]) if operands else None
+    if last is not None and _is_written_name(last):
+        folders.append(last)
+    for folder, word in product(folders, operands):
+        name = word.plain.rstrip("/").rpartition("/")[2]
+        if word.known and not word.glob and word is not folder and name not in ("", ".", ".."):
+            yield ClaudeRedirection(f"{folder.plain.rstrip('/')}/{name}", writes=True, tool=tool)
 
 
 def is_unwritable(name: str) -> bool:
-    """Whether it is unknown where *name* leads: to another host, or to no file."""
-    return is_abroad(name) or any(
+    """Whether it is unknown where *name* leads: to another host (`//host/x`), or to no file."""
+    return name.startswith("//") or any(
         len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in name.split("/")
     )
 
@@ -425,7 +370,7 @@ def is_home_of_other(word: Word) -> bool:
 def _removed(word: Word, given: ParsedArguments, shell: Shell) -> Iterator[ClaudeRedirection]:
     """Yield what the removal of one operand counts as; what it empties ends in one star."""
     tool, parents = shell.files.removes, _with_parents(given)
-    if is_abroad(word.plain) or is_unresolved(word, parents=parents, astray=False):
+    if word.plain.startswith("//") or is_unresolved(word, parents=parents, astray=False):
         yield ClaudeRedirection(None, writes=False, tool=tool, guarded=True)
     name: str | None = word.plain or "."  # without a name it is the folder itself
     if word.known and name is not None:
@@ -530,7 +475,11 @@ def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
     name = words[0].plain
     program = shell.programs.known.get(name)
     if program is None:
-        return _examined_elsewhere(words, shell) if basename(name) != name else None
+        # Of a program by the folder that it lies in no more is known than its files.
+        elsewhere = shell.programs.known.get(basename(name)) if basename(name) != name else None
+        if elsewhere is None or not elsewhere.anywhere:
+            return None
+        return evolve(_known(elsewhere, list(words[1:]), shell), harmless=False)
     rest, stays = list(words[1:]), program.stays
     if program.before and rest and rest[0].plain[:1] == "-":
         return _examined_behind(program, rest, shell)
@@ -538,9 +487,10 @@ def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
         program = program.subcommands[rest[0].plain]
         rest = rest[1:]
     known = _known(program, rest, shell)
-    if program.subcommands and rest and not rest[0].plain.startswith("-"):
-        known = evolve(known, harmless=False)  # a subcommand that is not known
-    return evolve(known, stays=True) if stays and not known.stays else known
+    is_unknown = bool(program.subcommands and rest) and not rest[0].plain.startswith("-")
+    if is_unknown or (stays and not known.stays):
+        return evolve(known, harmless=known.harmless and not is_unknown, stays=known.stays or stays)
+    return known
 
 
 def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examined:
@@ -562,14 +512,6 @@ def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examin
     return evolve(known, harmless=False, opened=tuple(opened), stays=True)
 
 
-def _examined_elsewhere(words: Sequence[Word], shell: Shell) -> Examined | None:
-    """Return what is known of a program by the folder that it lies in: no more than its files."""
-    program = shell.programs.known.get(basename(words[0].plain))
-    if program is None or not program.anywhere:
-        return None
-    return evolve(_known(program, list(words[1:]), shell), harmless=False)
-
-
 def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     given = split(program, rest)
     if program.runs:
@@ -583,10 +525,16 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     ways = [program] if _harmless(program, rest, given) else []
     ways += (form for form in program.forms if _harmless(form, rest, split(form, rest)))
     opened = files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
-    if program.moves and not given.named and shell.files.reads:
+    if program.moves and not given.named:
         opened = (ClaudeRedirection("~", writes=False, tool=shell.files.reads),)
-    in_place = program.moves and _is_in_place(rest, shell)
-    moves = _folders(rest) if program.moves and not in_place else 0
+    in_place, moves = False, 0
+    if program.moves:
+        plain = [word.plain for word in rest]
+        folder = plain[0] if len(plain) == 1 else ""
+        in_place = folder in (".", "./") or "" != folder.rstrip("/") == shell.cwd
+        # Behind a folder an option is another one.
+        named = [*dropwhile(lambda text: text[:1] == "-" and text not in ("-", "--"), plain)]
+        moves = 0 if in_place else max(1, len(named) - (named[:1] == ["--"]))
     parents = _with_parents(given)
     return Examined(
         program,
@@ -600,13 +548,6 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         direct=all(way.direct for way in ways),
         relative=not program.moves and _is_relative(program, opened, given, shell),
     )
-
-
-def _folders(rest: list[Word]) -> int:
-    """Return how many folders it names to go to; behind one of them an option is another."""
-    plain = [word.plain for word in rest]
-    named = [*dropwhile(lambda text: text[:1] == "-" and text not in ("-", "--"), plain)]
-    return max(1, len(named) - (named[:1] == ["--"]))
 
 
 def _reads_more(inner: Program, rest: list[Word]) -> bool:
@@ -625,14 +566,6 @@ def _is_relative(
     if program.reads is not Files.NONE and any(not word.plain for word in given.operands):
         return True
     return any(name is None or name[:1] not in ("/", "~") for name in names)
-
-
-def _is_in_place(rest: Sequence[Word], shell: Shell) -> bool:
-    """Return whether the folder to go to is the one that a script runs in."""
-    if len(rest) != 1:
-        return False
-    folder = rest[0].plain
-    return folder in (".", "./") or (bool(shell.cwd) and folder.rstrip("/") == shell.cwd)
 
 
 def _harmless(program: Program, rest: list[Word], given: ParsedArguments) -> bool:
@@ -666,9 +599,6 @@ _DOUBTED: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")
 # Folders that a command goes to, so that it is unknown which it is in: it is asked for.
 SEVERAL: Final = 2
 
-# What stands in one of these is looked at for itself.
-_APART: Final = re.compile(r"(?<!\|)\|(?!\|)|\(|`")
-
 
 class FolderChanges:
     """The changes of folder of a script, as far as its commands were looked at.
@@ -692,7 +622,6 @@ class FolderChanges:
         self.possible: list[str] = []
         self.astray = False
         self._here: str | None = ""
-        self._entered: list[Sequence[ClaudeRedirection]] = []  # by each command that goes elsewhere
 
     def look(self, known: Examined, words: Sequence[Word], *, first: bool) -> None:
         """Note the changes of folder of a command; *first* if it is the first of the script."""
@@ -731,26 +660,6 @@ class FolderChanges:
             if self.astray and not file.writes:
                 yield evolve(file, adrift=True)
 
-    def enter(
-        self, known: Examined, program: Sequence[Word], opened: Sequence[ClaudeRedirection]
-    ) -> None:
-        """Note the folders that a command goes to, which are among the files it *opened*."""
-        if known.moves:
-            apart = known.moves == 1 or program[1].plain[:1] not in ("/", "~")
-            self._entered.append(opened if apart else ())
-
-    @property
-    def scatter(self) -> bool:
-        """Whether it is unknown in which of several folders a command runs that reads them."""
-        return self.count > 1 or (self.count > 0 and self.stays)
-
-    def looked_at(self, files: list[ClaudeRedirection]) -> list[ClaudeRedirection]:
-        """Return *files* without the folders gone to, where it is asked for before these are."""
-        if self.count < SEVERAL or not (len(self._entered) == 1 or not _APART.search(self._text)):
-            return files
-        entered = {id(file) for opened in self._entered for file in opened}
-        return [file for file in files if id(file) not in entered]
-
 
 # A command that writes `HEAD`, `hooks` and the like where a program looks for its repository tells
 # that program which hooks to run: no rule may allow it, in whichever order its parts stand.
@@ -763,7 +672,7 @@ def plants(names: Iterable[str], targets: Iterable[Redirection], shell: Shell) -
         shell: what the host knows of commands.
 
     """
-    own = _of_all(shell.kinds.repository)
+    own = expression(shell.kinds.repository)
     written = (file.target for file in targets if file.writes and file.target)
     return any(own.fullmatch(_relative(name, shell)) for name in chain(names, written))
 
@@ -793,8 +702,3 @@ def _relative(name: str, shell: Shell) -> str:
     if shell.cwd and path.startswith("/"):
         path = posixpath.relpath(path, shell.cwd)
     return path.lower()
-
-
-@lru_cache(maxsize=16)
-def _of_all(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.DOTALL)

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from policy.commands.knowledge import Shell
 from policy.commands.read import Scanner, note_unknown, read_plain
 from policy.commands.reader import (
     DIFFER,
     NO_COMMAND,
+    SHELLS,
     Ambiguity,
     CommandPart,
+    Redirection,
     has_half,
 )
-from policy.commands.words import Script, SimpleCommand, Word, as_written
+from policy.commands.words import (
+    SET_BY_SHELL,
+    Script,
+    SimpleCommand,
+    Word,
+    as_written,
+    is_assignment,
+)
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import Final, Literal, evolve
+from policy.core.values import Final, evolve
 from policy.hosts.claude.shell import bash
+from policy.hosts.claude.shell.doubtful import doubtful, ends_unknown, has_late_keyword, hides
 from policy.hosts.claude.shell.match_texts import (
     MORE,
     ClaudeCommand,
@@ -30,36 +40,104 @@ from policy.hosts.claude.shell.programs import (
     SEVERAL,
     Examined,
     FolderChanges,
+    is_indirect,
+    is_unwritable,
     plants,
     somewhere,
 )
 from policy.hosts.claude.shell.simple import (
-    GUARDED,
-    AutoAllowed,
     CommandFacts,
-    Texts,
-    doubtful,
     facts_of,
-    has_background,
     has_half_assignment,
-    has_late_keyword,
-    hides,
-    is_misread,
-    is_no_expansion,
-    is_unchecked_target,
-    may_give_removal,
-    redirected,
-    removes_unknown,
-    sets_in_pipe,
-    with_text,
+    is_environment,
+    shell_of,
 )
 
 __all__ = ["read_whole"]
 
 
+# A file of which nothing is known, and that no rule allows.
+GUARDED: Final = ClaudeRedirection(None, writes=False, guarded=True)
+
+# A shell opens a connection by these, and no file.
+_NETWORK: Final = ("/dev/tcp/", "/dev/udp/")
+
+
+def redirected(targets: Iterable[Redirection]) -> Iterator[ClaudeRedirection]:
+    """Yield the files of redirections, and what their names may be those of besides."""
+    for file in targets:
+        name, writes = file.target, file.writes
+        yield ClaudeRedirection(name, writes)
+        if name == "":
+            yield ClaudeRedirection(".", writes)  # the folder that it runs in
+        if name is not None:
+            if is_indirect(name) or name.startswith(_NETWORK):
+                yield ClaudeRedirection(None, writes)
+            if writes and is_unwritable(name):
+                yield GUARDED
+
+
+# --- removals ----------------------------------------------------------------------------------
+
+# A program that removes files: `rm` as a word, whatever is quoted in it; `r{m,x}`, `{rm,y}`.
+_REMOVAL: Final = re.compile(r"(?<![\w.-])rm(?:dir)?(?![\w.-])", re.IGNORECASE)
+_QUOTES: Final = re.compile(r"""\$(?=['"])|['"\\]""")
+_BRACES: Final = re.compile(r"\{[^{}]*(?:,|\.\.)")
+_OF_BRACES: Final = re.compile(r"[{},]")
+_BLANK: Final = re.compile(r"\\[ntr]")
+_GIVES_SCRIPT: Final = re.compile(r"[-+]\S*c\S*")
+
+
+def removes(text: str) -> bool:
+    """Return whether a text names a program that removes files, quoted or not."""
+    spaced = _BLANK.sub(" ", text)
+    bare = [_QUOTES.sub("", each) for each in (text, spaced)]
+    return any(map(_REMOVAL.search, (text, spaced, *bare))) or any(
+        _BRACES.search(each) and "rm" in _OF_BRACES.sub("", each) for each in bare
+    )
+
+
+def may_give_removal(text: str) -> bool:
+    """Return whether *text* may give a shell a script that removes files."""
+    bare = _QUOTES.sub("", text)
+    words = bare.split() if "sh" in bare.lower() else []
+    return (
+        any(shell_of(word.strip("(){};&|`")) in SHELLS for word in words)
+        and any(map(_GIVES_SCRIPT.fullmatch, words))
+        and (removes(text) or ("$'" in text and "\\" in text))
+    )
+
+
+def removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
+    """Return whether *text* removes files, and what a variable holds that one of *commands* sets.
+
+    Its value is unknown, or that of a critical folder.
+    """
+    sets = any(
+        is_assignment(word)
+        and (
+            word.guessed
+            or not word.known
+            or word.plain.partition("=")[2].rstrip("/") in ("", ".", "..", "~")
+        )
+        for command in commands
+        for word in command.words
+    )
+    return sets and "$" in text and removes(text)
+
+
+# --- a script ----------------------------------------------------------------------------------
+
 _CHANGES = "may change how the rest is read, or run what it names"
 # Changes of the folder that are followed into a script; behind more its folder is unknown.
 _FOLLOWED = 8
+
+# What stands in one of these is looked at for itself.
+_APART: Final = re.compile(r"(?<!\|)\|(?!\|)|\(|`")
+_BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
+# A pattern that is put on the input of a command, where a host looks for one in all of its text.
+_GIVEN_GLOB = re.compile(r"<<<[ \t]*[^\s'\"]*[*?\[]")
+_SET_BY_SHELL = re.compile(rf"\$[{re.escape(''.join(SET_BY_SHELL))}]")
 
 
 class ScriptReading:
@@ -81,80 +159,86 @@ class ScriptReading:
         self.shell = shell
         self.parts: list[CommandPart] = []
         self.files = [*redirected(script.targets)]
-        self._redirected = len(self.files)
         self.astray = False
         self.ambiguities: list[Ambiguity] = []
-        self.unchecked = is_unchecked_target(script.targets)
+        names = [file.target or "" for file in script.targets]
+        self.unchecked = any("\n" in name or is_environment(name) for name in names)
         self._moves = FolderChanges(text, shell)
         self._moved: list[str] = []  # the commands that change the folder
         self._read = read
+        self._entered: list[ClaudeRedirection] = []  # the folders
         self._empties = False  # whether all of a folder is removed that its name does not tell
         self._opaque = script.opaque
         self._versioned = False  # whether one of them looks for a repository
         self._planted: list[str] = []  # what they may write of one
         self._exports = False  # whether one changes the environment of those that follow
-        self._harmless = AutoAllowed(text, script, shell)
+        self._only_read: list[bool] = []  # of each command: it is harmless, and changes no file
         self._followed = not (script.split or script.background or script.ambiguities)
-        self._after_first = False  # whether something is redirected before its program
         self._edits = False  # whether the command that is looked at changes files
         # No exact rule allows a part of it: it has other blanks, or a text on an input.
         self._inexact = any(each in text for each in ("  ", "\t", "<<<"))
 
     def run(self) -> None:
         """Read the whole script."""
-        count = self._redirected
+        count = len(self.files)
         for command in self.script.commands:
             harmless = False
             if command.words:
                 part = self._part(command)
                 self.parts.append(part)
                 harmless = part.harmless
-            self._harmless.note(harmless=harmless, edits=self._edits or command.fills)
+            self._only_read.append(harmless and not (self._edits or command.fills))
         self.parts += self._statements()
         if self._moves.count:
             self.files += [*self._moves.elsewhere(self.files[:count])]
             self.files += [somewhere(file) for file in self.files[:count]]
             self.files += [somewhere(file) for file in self.files[count:] if file.writes]
         self._compare_commands()
-        self.files = self._moves.looked_at(self.files)
+        if self._moves.count < SEVERAL or _APART.search(self.text):
+            self.files += self._entered  # else it is asked for before these are
         if self._moves.count and self._moves.relative:
-            reads = self.shell.files.reads
-            self.files.append(ClaudeRedirection(None, writes=False, tool=reads, shadowed=True))
+            self._read_any()
         if not (self.parts or self.files or self._opaque):
             self.parts.append(CommandPart("", harmless=True))  # nothing runs
         if self._is_guarded():
             self.files.append(GUARDED)
 
+    def _read_any(self) -> None:
+        """Note that any file may be read, which counts where a rule denies one."""
+        reads = self.shell.files.reads
+        self.files.append(ClaudeRedirection(None, writes=False, tool=reads, shadowed=True))
+
     def _compare_commands(self) -> None:
         """Let no rule allow any command where one changes what another does."""
-        if sets_in_pipe(self.script.commands):
-            self.uncheck(self.text, "sets a variable as a part of a pipe")
+        # It is unknown how far a variable holds that a part of a pipe sets.
+        if any(each.piped and all(map(is_assignment, each.words)) for each in self.script.commands):
+            self._uncheck(self.text, "sets a variable as a part of a pipe")
         if self._versioned and plants(self._planted, self.script.targets, self.shell):
-            self.uncheck(self.text, "makes a repository that it runs a program in")
+            self._uncheck(self.text, "makes a repository that it runs a program in")
         if self._exports:  # rules alone allow what runs beside that
             if "|" in self.text.replace("||", ""):
-                self.uncheck(self.text, "sets for its pipe what programs look at")
+                self._uncheck(self.text, "sets for its pipe what programs look at")
             self.parts = [evolve(part, harmless=False) for part in self.parts]
         if self.is_scattered:
-            self.note(self.text, "goes to more than one folder")
+            self._note(self.text, "goes to more than one folder")
         if self.unchecked or self.is_scattered:
             self.parts = [evolve(part, grantable=False, harmless=False) for part in self.parts]
 
     @property
     def is_scattered(self) -> bool:
-        """Whether it is unknown in which of several folders its commands run."""
-        return self._moves.scatter
+        """Whether it is unknown in which of several folders a command runs that reads them."""
+        return self._moves.count > 1 or (self._moves.count > 0 and self._moves.stays)
 
     def _is_guarded(self) -> bool:
         """Whether it opens a file that no rule may allow, since the file is unknown."""
-        if self._moves.count and self._empties:
+        if self._moves.count and (
+            # Where the commands behind a background command run is unknown.
+            self._empties or ("&" in self.text and _BACKGROUND.search(self.text) is not None)
+        ):
             return True
-        if self.shell.traced:
-            return True
-        if self._moves.count and has_background(self.text):
-            return True  # where the commands behind a background command run is unknown
         return (
-            self.script.unclosed
+            self.shell.traced
+            or self.script.unclosed
             or may_give_removal(self.text)
             or removes_unknown(self.text, self.script.commands)
         )
@@ -180,57 +264,32 @@ class ScriptReading:
         if facts.leaves:
             self._moved.append(as_written(facts.program) + "\n")
         self._edits = False
-        self._after_first = command.led
-        harmless, inner = self._effects(facts)
+        inner = () if facts.script is None else self._look_into(facts.script)
+        harmless = self._opens(facts, led=command.led)
         harmless &= not (command.led and (command.fills or self._edits))
         harmless &= not (command.directed and facts.sets)
-        grantable = self.is_grantable(command, facts)
-        text, known, written = self._texts(command, facts)
+        grantable = self._is_grantable(command, facts)
+        text, known, written = facts.texts
         self._exports |= facts.exports
-        known = (*known, *inner)
+        known = (*self._known(command, text, known), *inner)
         if text and (self._inexact or facts.extended):
             known, text = (text, *known), text + MORE
             written = tuple(each + MORE for each in written)
         return CommandPart(text, known, grantable, harmless, written)
 
-    def _texts(self, command: SimpleCommand, facts: CommandFacts) -> Texts:
-        """Return the texts of a command: of rules that allow, of those that deny, as written."""
-        text, known, written = facts.texts
+    def _known(self, command: SimpleCommand, text: str, known: Sequence[str]) -> Sequence[str]:
+        """Return the texts by which rules that deny know a command; *text* is that of others."""
         if not text and self._followed and len(command.words) == 1 and _SETS.match("".join(known)):
             known = ()  # the host knows that it sets a variable
-        if "!" in self.text and command.words:
+        if "!" in self.text:
             whole = as_written(command.words)
             if re.search(rf"![ \t]+{re.escape(whole)}", self.text):
                 known = (*known, f"! {whole}")  # so rules that deny or ask match it in a pipe
         if command.fed:
-            known = (*known, *with_text(command.fed, as_written(command.words), (text, *known)))
-        return text, known, written
-
-    def _effects(self, facts: CommandFacts) -> tuple[bool, Sequence[str]]:
-        """Return whether a command is harmless, and the texts of a script that it is given.
-
-        Note the files that it opens.
-        """
-        shell, words, program, known = self.shell, facts.words, facts.examined, facts.known
-        inner: Sequence[str] = ()
-        if facts.script is not None:
-            inner = self._look_into(facts.script)
-        moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
-        if known is None:
-            if moves:
-                self._moves.move(program)
-            return len(words) == 1 and self._harmless.is_set(words[0]), inner
-        self._moves.look(known, words, first=not self.parts)
-        self.astray |= known.moves > 1
-        if known.blind:
-            reads = shell.files.reads
-            self.files.append(ClaudeRedirection(None, writes=False, tool=reads, shadowed=True))
-        self._edits |= facts.edits
-        self._moves.stays |= facts.edits and not known.opened
-        self._open(facts, known)
-        if moves:  # its own folder is looked for where it was before
-            self._moves.move(program)
-        return self._harmless.is_harmless(facts, led=self._after_first), inner
+            written = as_written(command.words)
+            fed = [command.fed.replace(written, each, 1) for each in (written, text, *known)]
+            known = tuple(dict.fromkeys((*known, *fed)))
+        return known
 
     def _look_into(self, text: str) -> Sequence[str]:
         """Return the texts by which rules that deny know a script that a command is given.
@@ -243,41 +302,91 @@ class ScriptReading:
         self.files += (file for file in files if file != GUARDED or not self.shell.traced)
         return [known for part in inside.parts for known in (part.text, *part.match_texts)]
 
-    def is_grantable(self, command: SimpleCommand, facts: CommandFacts) -> bool:
-        """Return whether a rule may allow *command*: every shell reads it alike."""
-        words, grantable = facts.words, not self._opaque
-        if grantable and facts.differs:
-            grantable = self.note(as_written(words), DIFFER)
-        if command.led:
-            grantable = self.note(as_written(words), "stands behind its redirection")
-        if facts.nameless:
-            grantable = self.note(facts.granted[0].raw, "is no name of a program")
-        if facts.unchecked:
-            self.uncheck(as_written(words), _CHANGES)
-        if has_half_assignment(words):
-            self.uncheck(as_written(words), DIFFER)
-        return grantable
+    def _opens(self, facts: CommandFacts, *, led: bool) -> bool:
+        """Note the files that a command opens; return whether it is harmless.
 
-    def note(self, text: str, why: str) -> Literal[False]:
-        """Note why no rule may allow *text*."""
-        self.ambiguities.append(Ambiguity(text, why))
-        return False
-
-    def uncheck(self, text: str, why: str) -> None:
-        """Note why no rule may allow any command beside *text*."""
-        self.unchecked = True
-        self.note(text, why)
-
-    def _open(self, facts: CommandFacts, known: Examined) -> None:
-        """Note the files that a command opens, wherever it may run, and the folders it goes to."""
-        shell, before = self.shell, len(self.files)
+        *led* says whether its program stands behind a target.
+        """
+        shell, program, known = self.shell, facts.examined, facts.known
+        moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
+        if known is None:
+            if moves:
+                self._moves.move(program)
+            return facts.sets and len(facts.words) == 1 and self._is_set(facts.words[0])
+        self._moves.look(known, facts.words, first=not self.parts)
+        self.astray |= known.moves > 1
+        if known.blind:
+            self._read_any()
+        self._edits |= facts.edits
+        self._moves.stays |= facts.edits and not known.opened
         self._empties |= known.empties
+        enters = known.moves == 1 or (known.moves > 1 and program[1].plain[:1] not in ("/", "~"))
+        files = self._entered if enters else self.files
         for file in known.opened:
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
-            self.files.append(file)
+            files.append(file)
             if known.moves < SEVERAL:
-                self.files += [*self._moves.elsewhere(self.files[-1:])]
-        self._moves.enter(known, facts.examined, self.files[before:])
+                files += self._moves.elsewhere([file])
+
+        if moves:  # its own folder is looked for where it was before
+            self._moves.move(program)
+        return self._is_harmless(facts, known, led=led)
+
+    def _is_set(self, word: Word) -> bool:
+        """Whether a variable is set, and to what the host can tell, that changes nothing."""
+        variables = self.shell.variables
+        name = word.raw.partition("=")[0].rstrip("+")
+        return (
+            not self._opaque
+            and name in variables.harmless
+            and (name in variables.counted or not re.fullmatch(variables.guarded, name))
+            and (word.literal or (word.vetted and all(self._only_read[slice(*word.inner)])))
+        )
+
+    def _is_harmless(self, facts: CommandFacts, known: Examined, *, led: bool) -> bool:
+        """Return whether a command is harmless, with what is put into its words."""
+        program, text = known.program, self.text
+        if not facts.harmless or self._opaque:
+            return False
+        if led and (program.spelled or program.spelling):
+            return False
+        if "<<<" in text and (program.spelled or "$" in text or _GIVEN_GLOB.search(text)):
+            return False
+        return all(
+            word.literal
+            # What a shell sets by itself (`$?`) is left to rules.
+            or (
+                word.vetted
+                and all(self._only_read[slice(*word.inner)])
+                and not _SET_BY_SHELL.search(word.raw)
+            )
+            for word in facts.words
+        )
+
+    def _is_grantable(self, command: SimpleCommand, facts: CommandFacts) -> bool:
+        """Return whether a rule may allow *command*: every shell reads it alike."""
+        words, doubts = facts.words, len(self.ambiguities)
+        if facts.differs and not self._opaque:
+            self._note(as_written(words), DIFFER)
+        if command.led:
+            self._note(as_written(words), "stands behind its redirection")
+        if facts.nameless:
+            self._note(facts.granted[0].raw, "is no name of a program")
+        grantable = not self._opaque and len(self.ambiguities) == doubts
+        if facts.unchecked:
+            self._uncheck(as_written(words), _CHANGES)
+        if has_half_assignment(words):
+            self._uncheck(as_written(words), DIFFER)
+        return grantable
+
+    def _note(self, text: str, why: str) -> None:
+        """Note why no rule may allow *text*."""
+        self.ambiguities.append(Ambiguity(text, why))
+
+    def _uncheck(self, text: str, why: str) -> None:
+        """Note why no rule may allow any command beside *text*."""
+        self.unchecked = True
+        self._note(text, why)
 
 
 _SETS = re.compile(r"[A-Za-z_]\w*\+?=(?!\()")
@@ -326,7 +435,7 @@ def _read(text: str, shell: Shell) -> Script:
 
 def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
     """Note the ambiguities of *text*, however the rest of it was read."""
-    script.unclosed |= is_misread(text) or is_no_expansion(text)
+    script.unclosed |= ends_unknown(text)
     odd = doubtful(text)
     if odd is not None and "#" in text:
         # What looks like a comment may be none to whoever cannot read the rest.
