@@ -100,24 +100,16 @@ class PolicyHook:
             return known
 
     def _strictest(
-        self,
-        chains: tuple[Chain, ...],
-        tool: str,
-        arguments: Mapping[str, Any],
-        *,
-        recorded: bool,
+        self, chains: tuple[Chain, ...], tool: str, arguments: Mapping[str, Any], *, recorded: bool
     ) -> Verdict:
         verdicts, agent = list[Verdict](), ""
         if tool in _STARTS:
             agent = arguments.get("subagent_type") or _UNNAMED
             arguments = {**arguments, "subagent_type": agent}
-        for chain in chains:
-            here = partial(_same, chain)
-            verdicts.append(self._guard.check(tool, arguments, chain_of=here, recorded=recorded))
+        for here in map(self._guard.at, chains):
+            verdicts.append(here.check(tool, arguments, recorded=recorded))
             if agent:
-                verdicts.append(
-                    self._guard.check_start(agent, arguments, chain_of=here, recorded=recorded)
-                )
+                verdicts.append(here.check_start(agent, arguments, recorded=recorded))
         return min(verdicts, key=lambda verdict: verdict.effect)
 
     async def can_use_tool(
@@ -125,9 +117,8 @@ class PolicyHook:
     ) -> Any:
         """Answer a permission request: *ask* decides, unless the policy denies the call."""
         try:
-            verdict = self._strictest(
-                self.chains(context.agent_id, None), tool, arguments, recorded=False
-            )
+            chains = self.chains(context.agent_id, None)
+            verdict = self._strictest(chains, tool, arguments, recorded=False)
         except SpawnDenied as denied:
             return PermissionResultDeny(message=str(denied))
         except Exception:  # noqa: BLE001  # no failure may grant
@@ -137,10 +128,6 @@ class PolicyHook:
         if ask is None:
             return PermissionResultDeny(message=unapproved(verdict).message)
         return await ask(tool, arguments, context)
-
-
-def _same(chain: Chain) -> Chain:
-    return chain
 
 
 def guarded(options: Any, guard: Guard, *, ask: CanUseTool | None = None) -> Any:
@@ -159,8 +146,4 @@ def guarded(options: Any, guard: Guard, *, ask: CanUseTool | None = None) -> Any
     # Without a matcher, since a misspelt one never fires.
     first = HookMatcher(hooks=[hook], on_failure="block")
     hooks["PreToolUse"] = [first, *hooks.get("PreToolUse", [])]
-
-    async def can_use_tool(tool: str, arguments: dict[str, Any], context: Any) -> Any:
-        return await hook.can_use_tool(person, tool, arguments, context)
-
-    return replace(options, hooks=hooks, can_use_tool=can_use_tool)
+    return replace(options, hooks=hooks, can_use_tool=partial(hook.can_use_tool, person))

@@ -20,6 +20,7 @@ one that *chain_of* finds, e.g. from the authenticated user.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from policy.adapters.extras import extra
@@ -41,12 +42,7 @@ with extra("fastmcp", "fastmcp"):
     from fastmcp.server.middleware import Middleware, MiddlewareContext
     from fastmcp.server.providers.addressing import parse_hashed_backend_name
     from fastmcp.tools.base import InputRequiredToolResult
-    from mcp_types import (
-        ElicitRequest,
-        ElicitRequestFormParams,
-        ElicitResult,
-        InputRequiredResult,
-    )
+    from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
     from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 __all__ = ["PolicyMiddleware"]
@@ -79,22 +75,28 @@ class PolicyMiddleware(Middleware):
 
     async def on_call_tool(self, context: MiddlewareContext, call_next: Any) -> Any:
         """Decide a call before it runs."""
-        tool, arguments = context.message.name, context.message.arguments or {}
-        verdict = self._verdict(context, tool, arguments)
+        tool, client = context.message.name, context.fastmcp_context
+        hashed = parse_hashed_backend_name(tool)
+        # The server runs its tool `delete` under the name `0123456789ab_delete` too.
+        names = [tool] if hashed is None else [tool, hashed[1]]
+        arguments = context.message.arguments or {}
+        verdicts = [self._check(context, name, arguments) for name in names]
+        verdict = min(verdicts, key=lambda one: one.effect)
         if verdict.effect is Effect.DENY:
             raise ToolError(verdict.message)
-        if verdict.effect is Effect.ASK:
-            question = await self._ask(context, verdict, tool, arguments)
+        if verdict.effect is Effect.ASK and client is not None and _asks_in_result(client):
+            question = self._ask_in_result(context, verdict)
             if question is not None:
                 return question
+        elif verdict.effect is Effect.ASK and not await self._approves(context, verdict):
+            raise ToolError(unapproved(verdict).message)
         with self._guard.running(verdict):
             return await call_next(context)
 
     async def on_list_tools(self, context: MiddlewareContext, call_next: Any) -> Sequence[Any]:
         """List the tools that can be allowed."""
         tools = await call_next(context)
-        names = [tool.name for tool in tools]
-        offered = set(self._guard.offered(names, chain_of=lambda: self._chain(context)))
+        offered = self._offered(context, [tool.name for tool in tools])
         return [tool for tool in tools if tool.name in offered]
 
     async def check_resource_access(self, context: MiddlewareContext) -> None:
@@ -107,16 +109,15 @@ class PolicyMiddleware(Middleware):
         if self._resources is None:
             return await call_next(context)
         uri = str(context.message.uri)
-        verdict = await self._granted(context, self._resources, {"uri": uri})
-        with self._guard.running(verdict):
+        with self._guard.running(await self._granted(context, self._resources, {"uri": uri})):
             return await call_next(context)
 
     async def on_get_prompt(self, context: MiddlewareContext, call_next: Any) -> Any:
         """Decide a request to get a prompt."""
         if self._prompts is None:
             return await call_next(context)
-        verdict = await self._granted(context, self._prompts, {"name": context.message.name})
-        with self._guard.running(verdict):
+        name = context.message.name
+        with self._guard.running(await self._granted(context, self._prompts, {"name": name})):
             return await call_next(context)
 
     async def on_list_resources(self, context: MiddlewareContext, call_next: Any) -> Sequence[Any]:
@@ -128,14 +129,24 @@ class PolicyMiddleware(Middleware):
     ) -> Sequence[Any]:
         """List the templates of resources, where some resource can be read."""
         found = await call_next(context)
-        if self._resources is None:
-            return list(found)
-        offered = self._guard.offered([self._resources], chain_of=lambda: self._chain(context))
-        return list(found) if offered else []
+        hides = self._resources is not None and not self._offered(context, [self._resources])
+        return [] if hides else list(found)
 
     async def on_list_prompts(self, context: MiddlewareContext, call_next: Any) -> Sequence[Any]:
         """List the prompts that can be granted."""
         return self._possible(context, self._prompts, "name", await call_next(context))
+
+    def _chain(self, context: MiddlewareContext) -> Chain:
+        return self._chain_of(context) if self._chain_of else self._guard.calling
+
+    def _check(
+        self, context: MiddlewareContext, tool: str, arguments: dict[str, Any], **options: bool
+    ) -> Verdict:
+        chain_of = partial(self._chain, context)
+        return self._guard.check(tool, arguments, chain_of=chain_of, **options)
+
+    def _offered(self, context: MiddlewareContext, names: list[str]) -> set[str]:
+        return set(self._guard.offered(names, chain_of=partial(self._chain, context)))
 
     def _possible(
         self, context: MiddlewareContext, tool: str | None, field: str, found: Sequence[Any]
@@ -143,15 +154,11 @@ class PolicyMiddleware(Middleware):
         """Return the entries for which a call of *tool* with their *field* is not denied."""
         if tool is None:
             return list(found)
-        calls = [{field: str(getattr(one, field))} for one in found]
-        verdicts = [
-            self._guard.check(tool, call, chain_of=lambda: self._chain(context), recorded=False)
-            for call in calls
-        ]
+        calls = ((one, {field: str(getattr(one, field))}) for one in found)
         return [
             one
-            for one, verdict in zip(found, verdicts, strict=True)
-            if verdict.effect is not Effect.DENY
+            for one, call in calls
+            if self._check(context, tool, call, recorded=False).effect is not Effect.DENY
         ]
 
     async def _granted(
@@ -163,7 +170,7 @@ class PolicyMiddleware(Middleware):
             AuthorizationError: it is denied.
 
         """
-        verdict = self._guard.check(tool, arguments, chain_of=lambda: self._chain(context))
+        verdict = self._check(context, tool, arguments)
         if verdict.effect is Effect.ASK and not await self._approves(context, verdict):
             verdict = unapproved(verdict)
         if verdict.effect is Effect.DENY:
@@ -181,51 +188,17 @@ class PolicyMiddleware(Middleware):
             return False
         return isinstance(answer, AcceptedElicitation) and answer.data is True
 
-    def _chain(self, context: MiddlewareContext) -> Chain:
-        return self._chain_of(context) if self._chain_of else self._guard.calling
-
-    def _verdict(
-        self, context: MiddlewareContext, tool: str, arguments: dict[str, object]
-    ) -> Verdict:
-        hashed = parse_hashed_backend_name(tool)
-        # The server runs its tool `delete` under the name `0123456789ab_delete` too.
-        names = [tool] if hashed is None else [tool, hashed[1]]
-        verdicts = [
-            self._guard.check(name, arguments, chain_of=lambda: self._chain(context))
-            for name in names
-        ]
-        return min(verdicts, key=lambda verdict: verdict.effect)
-
-    async def _ask(
-        self,
-        context: MiddlewareContext,
-        verdict: Verdict,
-        tool: str,
-        arguments: dict[str, object],
-    ) -> Any:
+    def _ask_in_result(self, context: MiddlewareContext, verdict: Verdict) -> Any:
         """Return the question in place of a result; None where the call is approved.
+
+        Since 2026-07-28 the client calls again with the answer.
 
         Raises:
             ToolError: it is not approved.
 
         """
-        client = context.fastmcp_context
-        if client is not None and _asks_in_result(client):
-            return self._ask_in_result(context, verdict, tool, arguments)
-        if not await self._approves(context, verdict):
-            raise ToolError(unapproved(verdict).message)
-        return None
-
-    def _ask_in_result(
-        self,
-        context: MiddlewareContext,
-        verdict: Verdict,
-        tool: str,
-        arguments: dict[str, object],
-    ) -> Any:
-        # Since 2026-07-28 a question takes the place of a result, and the client calls again
-        # with the answer.
         message = context.message
+        tool, arguments = message.name, message.arguments or {}
         answer = (message.input_responses or {}).get(APPROVAL_QUESTION)
         if answer is None:
             known = context.fastmcp_context.session.client_capabilities

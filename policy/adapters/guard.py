@@ -57,6 +57,10 @@ __all__ = [
 
 _T = TypeVar("_T")
 
+Arguments = Mapping[str, object]
+# Finds the chain of a call, where the runtime itself keeps it.
+ChainOf = Callable[[], Chain] | None
+
 # The question to a person by elicitation (MCP): its name, the key of the answer, the form.
 APPROVAL_QUESTION: Final = "agent-policy"
 APPROVAL_KEY: Final = "allow"
@@ -75,7 +79,6 @@ class Verdict:
     """What a call gets before it runs.
 
     Attributes:
-        effect: the answer.
         message: for the model (DENY) or for the person who approves (ASK).
         decision: with its reasons; None where the checker itself failed.
         chain: in which the call would run; None where there is none.
@@ -114,12 +117,12 @@ class Seals:
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
 
-    def seal(self, tool: str, arguments: Mapping[str, object]) -> str:
+    def seal(self, tool: str, arguments: Arguments) -> str:
         """Return the seal of a call. Raises TypeError or ValueError where it has no JSON."""
         call = json.dumps([tool, arguments], sort_keys=True, allow_nan=False)
         return "policy:" + hmac.new(self._key, call.encode(), hashlib.sha256).hexdigest()
 
-    def knows(self, seal: object, tool: str, arguments: Mapping[str, object]) -> bool:
+    def knows(self, seal: object, tool: str, arguments: Arguments) -> bool:
         """Return whether this process made *seal* for this call."""
         return isinstance(seal, str) and hmac.compare_digest(
             seal.encode("utf-8", "replace"), self.seal(tool, arguments).encode()
@@ -165,31 +168,25 @@ class _Program:
         """Return the table of *chain*, placed where its calls are made."""
         return self.kept("table", chain, "", lambda: self.place.of(chain.table))
 
-    def verdict(
-        self, chain: Chain, tool: str, arguments: Mapping[str, object], *, recorded: bool
-    ) -> Verdict:
+    def verdict(self, chain: Chain, tool: str, arguments: Arguments, *, recorded: bool) -> Verdict:
         """Return what a call of a tool of the runtime gets."""
-        named, call = self.named(tool), dict(arguments)
-        decision = self.table(chain).decide(named, call, checked=True)
+        named, call, table = self.named(tool), dict(arguments), self.table(chain)
+        decision = table.decide(named, call, checked=True)
         if recorded:
-            self._record(chain.names, named, call, decision)
+            self.record(chain.names, named, call, decision)
         if decision.effect is Effect.ALLOW:
             return Verdict(Effect.ALLOW, "", decision, chain)
-        clauses = self.table(chain).account(named, call)
+        clauses = table.account(named, call)
         if decision.effect is Effect.ASK:
-            asked = question(tool, arguments, decision, clauses)
-            return Verdict(Effect.ASK, asked, decision, chain)
-        said = refusal(tool, decision, clauses) + self.remains(chain, named)
+            said = question(tool, arguments, decision, clauses)
+            return Verdict(Effect.ASK, said, decision, chain)
+        # Finding what remains takes a comparison, and models try again.
+        find = partial(remainder, table.moved, named, self.runtime_name)
+        said = refusal(tool, decision, clauses) + self.kept("remainder", chain, named, find)
         return Verdict(Effect.DENY, said, decision, chain)
 
     def start(
-        self,
-        chain: Chain,
-        agent: str,
-        tool: str,
-        arguments: Mapping[str, object],
-        *,
-        recorded: bool,
+        self, chain: Chain, agent: str, tool: str, arguments: Arguments, *, recorded: bool
     ) -> Verdict:
         """Return what the call of *tool* gets, which starts *agent*."""
         decision = chain.spawning(agent, arguments)
@@ -201,48 +198,24 @@ class _Program:
                 # No rule applies to the depth of a chain, or to an unknown agent.
                 decision = evolve(denied.decision, table=decision.table)
         if recorded:
-            self._record(chain.names, *chain.start_call(agent, arguments), decision)
+            self.record(chain.names, *chain.start_call(agent, arguments), decision)
         if started is not None and decision.effect is Effect.ASK:
             said = question(tool, arguments, decision)
         return Verdict(decision.effect, said, decision, chain, started)
 
-    def unstarted(
-        self,
-        agent: str,
-        denied: SpawnDenied,
-        tool: str,
-        arguments: Mapping[str, object],
-        *,
-        recorded: bool,
-    ) -> Verdict:
-        """Return what the call of an *agent* gets that is in no chain."""
-        decision = denied.decision
-        if recorded:
-            self._record((), self.named(tool), dict(arguments), decision, agent)
-        return Verdict(Effect.DENY, spawn_denial(denied), decision)
-
-    def _record(
+    def record(
         self,
         chain: tuple[str, ...],
         tool: str,
-        call: Mapping[str, object],
+        call: Arguments,
         decision: Decision,
         agent: str = "",
     ) -> None:
+        """Record a decision, if the program wants that; *agent* is one that is in no chain."""
         if self.recorder is not None:
             cwd = self.place.folders.cwd if isinstance(self.place, Rooted) else ""
             record = Record.of(chain, tool, call, decision)
             self.recorder.append(evolve(record, agent=agent, cwd=cwd))
-
-    def remains(self, chain: Chain, tool: str) -> str:
-        """Return what the model learns about what remains allowed after a denial of *tool*."""
-        # Finding it takes a comparison, and models try again.
-        return self.kept(
-            "remainder",
-            chain,
-            tool,
-            lambda: remainder(self.table(chain).moved, tool, self.runtime_name),
-        )
 
     def runtime_name(self, tool: str) -> str:
         """Return what the runtime calls a tool of the policy."""
@@ -257,10 +230,9 @@ class _Program:
         """Return whether some call of a tool of the runtime can be allowed or asked for."""
         agent = self.starts.get(tool)
         if agent is not None:
-            return self.kept("offered", chain, tool, lambda: may_start(chain, agent))
-        return self.kept(
-            "offered", chain, tool, lambda: may_call(self.table(chain).moved, self.named(tool))
-        )
+            return self.kept("offered", chain, tool, partial(may_start, chain, agent))
+        find = partial(may_call, self.table(chain).moved, self.named(tool))
+        return self.kept("offered", chain, tool, find)
 
     def is_granted(self, chain: Chain, tool: str) -> bool:
         """Return whether every call of a tool of the runtime is allowed."""
@@ -318,9 +290,8 @@ class Guard:
         for started in (starts or {}).values():
             _check_known(chain, started)
         place = Rootless() if project is None else Rooted(folders_here(project, home))
-        self._program = _Program(
-            chain, dict(names or {}), prefix, dict(starts or {}), place, recorder
-        )
+        given = dict(names or {}), prefix, dict(starts or {})
+        self._program = _Program(chain, *given, place, recorder)
         self._agent = chain.names[-1]
         self._fixed: Chain | None = None
 
@@ -392,12 +363,7 @@ class Guard:
         return self.chain
 
     def check(
-        self,
-        tool: str,
-        arguments: Mapping[str, object],
-        *,
-        chain_of: Callable[[], Chain] | None = None,
-        recorded: bool = True,
+        self, tool: str, arguments: Arguments, *, chain_of: ChainOf = None, recorded: bool = True
     ) -> Verdict:
         """Return what a call gets. Never raises: every failure denies.
 
@@ -413,28 +379,23 @@ class Guard:
     def check_start(
         self,
         agent: str,
-        said: Mapping[str, object] = NOTHING_SAID,
+        said: Arguments = NOTHING_SAID,
         *,
-        chain_of: Callable[[], Chain] | None = None,
+        chain_of: ChainOf = None,
         recorded: bool = True,
     ) -> Verdict:
         """Return what the start of *agent*, as the policy calls it, gets (see `check`).
 
-        Args:
-            agent: its name.
-            said: further arguments of the call that starts it, e.g. the model.
-            chain_of: as for `check`.
-            recorded: as for `check`.
-
+        The call that starts it may have *said* more, e.g. the model.
         """
         return self._checked(agent, said, agent, chain_of, recorded=recorded)
 
     def _checked(
         self,
         tool: str,
-        arguments: Mapping[str, object],
+        arguments: Arguments,
         agent: str | None,
-        chain_of: Callable[[], Chain] | None,
+        chain_of: ChainOf,
         *,
         recorded: bool,
     ) -> Verdict:
@@ -445,7 +406,10 @@ class Guard:
             try:
                 chain = self.chain if chain_of is None else chain_of()
             except SpawnDenied as denied:
-                return program.unstarted(self._agent, denied, tool, arguments, recorded=recorded)
+                if recorded:
+                    named = program.named(tool)
+                    program.record((), named, dict(arguments), denied.decision, self._agent)
+                return Verdict(Effect.DENY, spawn_denial(denied), denied.decision)
             if agent is None:
                 return program.verdict(chain, tool, arguments, recorded=recorded)
             return program.start(chain, agent, tool, arguments, recorded=recorded)
@@ -460,13 +424,13 @@ class Guard:
             CallDenied: it may not run.
 
         """
-        token = self._entered(verdict)
+        token = self.run_on(verdict)
         try:
             yield
         finally:
             self._program.context.reset(token)
 
-    def run_on(self, verdict: Verdict) -> None:
+    def run_on(self, verdict: Verdict) -> Token[_Running | None]:
         """Run the call of *verdict* for the rest of this task and the tasks that it starts.
 
         For a runtime that announces a call before it runs, and runs each in a task of its own.
@@ -475,9 +439,6 @@ class Guard:
             CallDenied: it may not run.
 
         """
-        self._entered(verdict)
-
-    def _entered(self, verdict: Verdict) -> Token[_Running | None]:
         if verdict.effect is Effect.DENY or verdict.chain is None:
             raise CallDenied(verdict)
         return self._program.context.set(_Running(verdict.chain, verdict.started))
@@ -485,7 +446,7 @@ class Guard:
     def call(
         self,
         tool: str,
-        arguments: Mapping[str, object],
+        arguments: Arguments,
         run: Callable[[], _T],
         *,
         ask: Callable[[Verdict], bool] | None = None,
@@ -511,7 +472,7 @@ class Guard:
     async def acall(
         self,
         tool: str,
-        arguments: Mapping[str, object],
+        arguments: Arguments,
         run: Callable[[], Awaitable[_T]],
         *,
         ask: Callable[[Verdict], Awaitable[bool]] | None = None,
@@ -523,23 +484,15 @@ class Guard:
         with self.running(verdict):
             return await run()
 
-    def offered(
-        self, tools: Iterable[str], *, chain_of: Callable[[], Chain] | None = None
-    ) -> list[str]:
+    def offered(self, tools: Iterable[str], *, chain_of: ChainOf = None) -> list[str]:
         """Return those of the runtime's *tools* of which some call can be allowed or asked for.
 
-        No tool where no chain leads here, or where the checker fails.
-
-        Args:
-            tools: as the runtime calls them.
-            chain_of: finds the chain, where the runtime itself keeps it.
-
+        No tool where no chain leads here, or where the checker fails. *chain_of* finds the
+        chain, where the runtime itself keeps it.
         """
         return self._those(tools, chain_of, self._program.is_offered)
 
-    def granted(
-        self, tools: Iterable[str], *, chain_of: Callable[[], Chain] | None = None
-    ) -> list[str]:
+    def granted(self, tools: Iterable[str], *, chain_of: ChainOf = None) -> list[str]:
         """Return those of *tools* of which every call is allowed (see `offered`).
 
         For tools whose calls run elsewhere undecided, e.g. at the provider of a model.
@@ -547,10 +500,7 @@ class Guard:
         return self._those(tools, chain_of, self._program.is_granted)
 
     def _those(
-        self,
-        tools: Iterable[str],
-        chain_of: Callable[[], Chain] | None,
-        holds: Callable[[Chain, str], bool],
+        self, tools: Iterable[str], chain_of: ChainOf, holds: Callable[[Chain, str], bool]
     ) -> list[str]:
         try:
             chain = self.chain if chain_of is None else chain_of()

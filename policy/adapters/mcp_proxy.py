@@ -22,8 +22,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from types import FrameType
-from typing import IO, Any, Final, NoReturn, TypeAlias
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from policy.adapters.guard import (
     APPROVAL_FORM,
@@ -104,15 +105,8 @@ def _check_params(value: Any, keys: frozenset[str]) -> _Object:
     return params
 
 
-def _check_id(message: _Object) -> str | int:
-    """Return the id of a request. Raises MessageRefused for one that no answer could name."""
-    found = _id_of(message)
-    if found is None:
-        raise MessageRefused("expected an id that is a text or a whole number")
-    return found
-
-
 def _id_of(message: Any) -> str | int | None:
+    """Return the id of a message, if an answer could name it."""
     found = message.get("id") if isinstance(message, dict) else None
     return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
 
@@ -197,6 +191,7 @@ _DECIDED: Final = {
     "prompts/get": ("prompts", frozenset({"name", "arguments", "_meta"})),
     "completion/complete": ("", frozenset({"ref", "argument", "context", "_meta"})),
 }
+_REFERENCES: Final = {"ref/prompt": "prompts", "ref/resource": "resources"}
 # Method -> the key of the list in its result.
 _LISTS: Final = {
     "tools/list": "tools",
@@ -212,12 +207,7 @@ class ContentGate:
 
     Reading a resource, or subscribing to it, is a call of `read_resource` with its ``uri``.
     Getting a prompt is one of `get_prompt` with its ``name``. `policy.adapters.fastmcp` agrees.
-
-    Attributes:
-        guard: of the agent that asks for them.
-        resources: the tool that stands for reading resources; None passes them undecided.
-        prompts: the tool that stands for getting prompts; None passes them undecided.
-
+    None in the place of such a tool passes the requests undecided.
     """
 
     guard: Guard
@@ -233,12 +223,19 @@ class ContentGate:
         """
         kind, keys = _DECIDED[method]
         if not kind:
-            return self._completion(_check_object(params, keys).get("ref"))
-        tool = self.resources if kind == "resources" else self.prompts
-        if tool is None:
-            return None
-        field = "uri" if kind == "resources" else "name"
-        return self._decide(tool, field, _field(params, field, keys))
+            # Completing an argument reveals its resource or prompt.
+            params, keys = _check_object(params, keys).get("ref"), _REFERENCE
+            kind = _REFERENCES.get(_field(params, "type", keys), "")
+            if not kind:
+                raise MessageRefused("expected a reference to a resource or a prompt")
+            if kind == "resources" and self.resources and self.guard.offered([self.resources]):
+                return None  # a template does not say which resource it is about
+        tool, field = self._counterpart(kind)
+        return None if tool is None else self._decide(tool, field, _field(params, field, keys))
+
+    def _counterpart(self, kind: str) -> tuple[str | None, str]:
+        """Return the tool that stands for *kind*, and the field of its argument."""
+        return (self.prompts, "name") if kind == "prompts" else (self.resources, "uri")
 
     def possible(self, kind: str, listed: list[Any]) -> list[Any]:
         """Return the entries of a list that can be granted; *kind* is its key in the result."""
@@ -246,18 +243,18 @@ class ContentGate:
             names = {name for one in listed if (name := _text(one, "name")) is not None}
             offered = set(self.guard.offered(sorted(names)))
             return [one for one in listed if _text(one, "name") in offered]
-        tool = self.prompts if kind == "prompts" else self.resources
+        tool, field = self._counterpart(kind)
         if tool is None:
             return listed
         if kind == "resourceTemplates":
             return listed if self.guard.offered([tool]) else []
-        field = "name" if kind == "prompts" else "uri"
-        return [one for one in listed if self._is_possible(tool, field, _text(one, field))]
-
-    def _is_possible(self, tool: str, field: str, value: str | None) -> bool:
-        if value is None:
-            return False
-        return self._decide(tool, field, value, recorded=False).effect is not Effect.DENY
+        decide = partial(self._decide, tool, field, recorded=False)
+        values = ((one, _text(one, field)) for one in listed)
+        return [
+            one
+            for one, value in values
+            if value is not None and decide(value).effect is not Effect.DENY
+        ]
 
     def _decide(self, tool: str, field: str, value: str, *, recorded: bool = True) -> Verdict:
         """Return the strictest verdict on *value*, in every spelling that a reader may use."""
@@ -266,19 +263,6 @@ class ContentGate:
             for number, each in enumerate(_spellings(field, value))
         ]
         return min(verdicts, key=lambda verdict: verdict.effect)
-
-    def _completion(self, reference: object) -> Verdict | None:
-        """Return the verdict on completing an argument, which reveals its resource or prompt."""
-        kind = _field(reference, "type", _REFERENCE)
-        if kind == "ref/prompt":
-            if self.prompts is None:
-                return None
-            return self._decide(self.prompts, "name", _field(reference, "name", _REFERENCE))
-        if kind != "ref/resource":
-            raise MessageRefused("expected a reference to a resource or a prompt")
-        if self.resources is None or self.guard.offered([self.resources]):
-            return None  # a template does not say which resource it is about
-        return self._decide(self.resources, "uri", _field(reference, "uri", _REFERENCE))
 
 
 def _spellings(field: str, value: str) -> Iterator[str]:
@@ -380,13 +364,29 @@ class Gate:
         _check_object(message, _ENVELOPE)
         if "method" not in message:
             asked = self._asked.pop(_text(message, "id") or "", None)
-            return Sent(to_server=line) if asked is None else self._answered(asked, message)
-        if message["method"] == "tools/call":
-            return self._call(message, line)
-        if message["method"] in _DECIDED:
-            return self._resource_or_prompt(message, line)
-        self._remember(message)
-        return Sent(to_server=line)
+            if asked is None:
+                return Sent(to_server=line)
+            approved = _approves(message.get("result"))
+            return Sent(to_server=asked.line) if approved else Sent(to_client=asked.refusal)
+        method, number = message["method"], _id_of(message)
+        if method != "tools/call" and method not in _DECIDED:
+            self._remember(message)
+            return Sent(to_server=line)
+        if "id" not in message:
+            return Sent()  # no answer could say that it was denied
+        if number is None:
+            raise MessageRefused("expected an id that is a text or a whole number")
+        if method == "tools/call":
+            return self._call(message, number, line)
+        verdict = self._content.verdict(method, message.get("params"))
+        if verdict is None or verdict.effect is Effect.ALLOW:
+            return Sent(to_server=line)
+        if verdict.effect is Effect.DENY:
+            return Sent(to_client=_error(number, _DENIED, verdict.message))
+        refusal = _error(number, _DENIED, unapproved(verdict).message)
+        if _asks_in_result(_object(message, "params")):
+            return Sent(to_client=refusal)  # only the result of a tool can be a question
+        return self._ask(_Asked(line, number, refusal), verdict)
 
     def _remember(self, message: _Object) -> None:
         method, params = message.get("method"), _object(message, "params")
@@ -400,10 +400,7 @@ class Gate:
                 if _id_key(asked.request) == call:
                     del self._asked[number]
 
-    def _call(self, message: _Object, line: bytes) -> Sent:
-        if "id" not in message:
-            return Sent()  # no answer could say that it was denied
-        call = _check_id(message)
+    def _call(self, message: _Object, call: str | int, line: bytes) -> Sent:
         params = _check_params(message.get("params"), _PARAMS)
         tool, arguments = params.get("name"), params.get("arguments")
         if not isinstance(tool, str) or not isinstance(arguments, (dict, type(None))):
@@ -418,21 +415,6 @@ class Gate:
             return self._ask_in_result(message, params, verdict)
         return self._ask(_Asked(line, call, _refusal(call, unapproved(verdict))), verdict)
 
-    def _resource_or_prompt(self, message: _Object, line: bytes) -> Sent:
-        """Decide a request for a resource or a prompt."""
-        if "id" not in message:
-            return Sent()  # as for a call
-        number, params = _check_id(message), message.get("params")
-        verdict = self._content.verdict(message["method"], params)
-        if verdict is None or verdict.effect is Effect.ALLOW:
-            return Sent(to_server=line)
-        if verdict.effect is Effect.DENY:
-            return Sent(to_client=_error(number, _DENIED, verdict.message))
-        refusal = _error(number, _DENIED, unapproved(verdict).message)
-        if _asks_in_result(_object(message, "params")):
-            return Sent(to_client=refusal)  # only the result of a tool can be a question
-        return self._ask(_Asked(line, number, refusal), verdict)
-
     def _ask(self, asked: _Asked, verdict: Verdict) -> Sent:
         """Ask the client about a request, where it can ask a person."""
         if not self._can_ask:
@@ -441,11 +423,6 @@ class Gate:
         self._asked[number] = asked
         asking = {"jsonrpc": "2.0", "id": number, **_question(verdict)}
         return Sent(to_client=_line(asking))
-
-    def _answered(self, asked: _Asked, message: _Object) -> Sent:
-        if _approves(message.get("result")):
-            return Sent(to_server=asked.line)
-        return Sent(to_client=asked.refusal)
 
     def _ask_in_result(self, message: _Object, params: _Object, verdict: Verdict) -> Sent:
         tool, arguments = params["name"], params.get("arguments") or {}
@@ -506,7 +483,7 @@ def run_proxy(command: Sequence[str], guard: Guard, content: ContentGate | None 
         msg = f"the server `{visible(command[0])}` cannot be started: {reason}"
         raise PolicyError(msg) from None
     relay = _Relay(Gate(guard, content), server)
-    signal.signal(signal.SIGTERM, _end_on_signal)
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(_KILLED + number))
     try:
         # A daemon, since it may still wait for the client when the server has ended.
         threading.Thread(target=relay.upwards, daemon=True).start()
@@ -531,10 +508,9 @@ class _Relay:
     def upwards(self) -> None:
         """Pass on the lines of the client until it ends; then end the server."""
         try:
-            for line in _lines(sys.stdin.fileno()):
-                self._send(self._gate.from_client(line))
-        except OSError:
-            pass  # one end is gone, and the other ends with it
+            with suppress(OSError):  # one end is gone, and the other ends with it
+                for line in _lines(sys.stdin.fileno()):
+                    self._send(self._gate.from_client(line))
         finally:
             _end(self._server)
 
@@ -544,20 +520,15 @@ class _Relay:
             self._send(self._gate.from_server(line))
 
     def _send(self, sent: Sent) -> None:
-        for text, stream, lock in zip(
-            (sent.to_server, sent.to_client),
-            (self._to_server, sys.stdout.buffer),
-            self._locks,
-            strict=True,
+        to_server, to_client = self._locks
+        for text, stream, lock in (
+            (sent.to_server, self._to_server, to_server),
+            (sent.to_client, sys.stdout.buffer, to_client),
         ):
             if text:
-                _write(text, stream, lock)
-
-
-def _write(text: bytes, stream: IO[bytes], lock: threading.Lock) -> None:
-    with lock:
-        stream.write(text)
-        stream.flush()
+                with lock:
+                    stream.write(text)
+                    stream.flush()
 
 
 def _lines(file: int) -> Iterator[bytes]:
@@ -580,19 +551,11 @@ def _lines(file: int) -> Iterator[bytes]:
 
 def _end(server: subprocess.Popen[bytes]) -> None:
     """Close the input of a server, and end it where that is not enough."""
-    try:
+    with suppress(OSError):
         if server.stdin is not None:
             server.stdin.close()
-    except OSError:
-        pass
     for end in (server.poll, server.terminate, server.kill):
         end()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             server.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            continue
-        return
-
-
-def _end_on_signal(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(_KILLED + number)
+            return

@@ -37,14 +37,12 @@ __all__ = [
 ]
 
 
-# Rules of one tool, and tools, that a message is made from; of more it shows none.
-_MOST_RULES = 512
-_MOST_TOOLS = 512
+# Rules of one tool, or tools, that a message is made from; of more it shows none.
+_MOST = 512
 _SHOWN = 8
 # Calls that are tried before a comparison searches for one.
 _CALLS_TRIED = 16
 _LONGEST_RULE = 200
-_SEVERAL = 2
 
 FAILED = "This call is denied: the policy could not be asked."
 
@@ -66,9 +64,23 @@ def always_granted(table: Table, tool: str) -> bool:
 
 
 def may_call(table: Table, tool: str) -> bool:
-    """Return whether some call of *tool* is not denied; True where that is not certain."""
-    if _is_shown(table, tool):
-        return True
+    """Return whether some call of *tool* is not denied; True where that is not certain.
+
+    Where a witness of each of the first rules is denied, other calls may not be; finding them takes
+    a far longer search.
+    """
+    from policy.compare.witness import witness_call  # noqa: PLC0415  # no question compares
+
+    lookup = table.lookup(tool)
+    granting = (
+        witness_call(row.ruleset.dialect, row.argument, freeze(entry.pattern, "x"))
+        for row, _ in lookup.rows
+        for entry in row.entries
+        if entry.effect is not Effect.DENY and entry.pattern is not None and not entry.field
+    )
+    for call in islice(granting, _CALLS_TRIED):
+        if lookup.decide(call, remember=False).effect is not Effect.DENY:
+            return True
     granted = _granted(table, tool)
     return bool(granted.differences) or not granted.exact
 
@@ -88,7 +100,7 @@ def granting_rules(table: Table, tool: str) -> dict[Effect, list[str]]:
     Each decides some call of the whole chain. Empty where there are too many rules.
     """
     lookup = table.lookup(tool)
-    if sum(len(row.entries) for row, _ in lookup.rows) > _MOST_RULES:
+    if sum(len(row.entries) for row, _ in lookup.rows) > _MOST:
         return {}
     found: dict[Effect, dict[str, None]] = {}
     for difference in _granted(table, tool).differences:
@@ -104,9 +116,7 @@ def named_tools(table: Table) -> list[str]:
     Empty where there are too many tools.
     """
     names = {name: None for part in table.use.parts for name in sorted(part.rules.names)}
-    if len(names) > _MOST_TOOLS:
-        return []
-    return [name for name in names if may_call(table, name)]
+    return [name for name in names if may_call(table, name)] if len(names) <= _MOST else []
 
 
 def quoted(texts: Iterable[str]) -> str:
@@ -114,24 +124,6 @@ def quoted(texts: Iterable[str]) -> str:
     shown = [f"`{visible(masked(text))[:_LONGEST_RULE]}`" for text in texts]
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     return ", ".join(shown[:_SHOWN]) + more
-
-
-def _is_shown(table: Table, tool: str) -> bool:
-    """Return whether a witness of one of the first rules is not denied.
-
-    Where each is denied, other calls may not be; finding them takes a far longer search.
-    """
-    from policy.compare.witness import witness_call  # noqa: PLC0415  # as above
-
-    lookup = table.lookup(tool)
-    granting = (
-        witness_call(row.ruleset.dialect, row.argument, freeze(entry.pattern, "x"))
-        for row, _ in lookup.rows
-        for entry in row.entries
-        if entry.effect is not Effect.DENY and entry.pattern is not None and not entry.field
-    )
-    calls = islice(granting, _CALLS_TRIED)
-    return any(lookup.decide(call, remember=False).effect is not Effect.DENY for call in calls)
 
 
 def _granted(table: Table, tool: str) -> Comparison:
@@ -148,11 +140,10 @@ def refusal(tool: str, decision: Decision, clauses: Sequence[Clause] = ()) -> st
 def remainder(table: Table, tool: str, runtime_name: Callable[[str], str]) -> str:
     """Return what remains allowed where a call of *tool* is denied, after a space; or ""."""
     allowed = granting_rules(table, tool)
-    parts = []
-    if Effect.ALLOW in allowed:
-        parts.append(f"allowed {quoted(allowed[Effect.ALLOW])}")
-    if Effect.ASK in allowed:
-        parts.append(f"after approval {quoted(allowed[Effect.ASK])}")
+    how = {Effect.ALLOW: "allowed", Effect.ASK: "after approval"}
+    parts = [
+        f"{word} {quoted(allowed[effect])}" for effect, word in how.items() if effect in allowed
+    ]
     if parts:
         return f" Of this tool, {'; '.join(parts)}."
     others = sorted({runtime_name(name) for name in named_tools(table)})
@@ -161,17 +152,13 @@ def remainder(table: Table, tool: str, runtime_name: Callable[[str], str]) -> st
 
 def spawn_denial(denied: SpawnDenied) -> str:
     """Return the message for an agent that may not be started, or is in no chain."""
-    if denied.because:
-        why = f"the rule {quoted(one.rule for one in denied.because)} of `{visible(denied.link)}`"
-        return f"The agent `{visible(denied.agent)}` may not be started here: {why} denies it."
-    return f"The agent `{visible(denied.agent)}` may not be started here."
+    rules = quoted(one.rule for one in denied.because)
+    why = f": the rule {rules} of `{visible(denied.link)}` denies it" if denied.because else ""
+    return f"The agent `{visible(denied.agent)}` may not be started here{why}."
 
 
 def question(
-    tool: str,
-    arguments: Mapping[str, object],
-    decision: Decision,
-    clauses: Sequence[Clause] = (),
+    tool: str, arguments: Mapping[str, object], decision: Decision, clauses: Sequence[Clause] = ()
 ) -> str:
     """Return the question to the person who may approve a call."""
     why = f"{_why(decision)}{_where(decision, clauses)}"
@@ -192,7 +179,7 @@ def _where(decision: Decision, clauses: Sequence[Clause]) -> str:
     ambiguous = next((each for each in deciding if each.why), None)
     if ambiguous is not None:
         return f": {quoted([ambiguous.text]) if ambiguous.text else 'it'} {ambiguous.why}"
-    if len(clauses) < _SEVERAL or not deciding:
+    if len(clauses) < 2 or not deciding:
         return ""
     told = {does: [each.text for each in deciding if each.does is does] for does in Does}
     what = [f"{does.value} {quoted(texts)}" for does, texts in told.items() if texts]

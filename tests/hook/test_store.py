@@ -14,6 +14,7 @@ import pytest
 import policy
 from policy.adapters.hook import deciding
 from policy.adapters.hook.deciding import HookDecider, options_of
+from policy.adapters.hook.sources import Sources
 from policy.adapters.hook.store import Store
 from tests.hook.session import CLIENT, Session, said
 
@@ -61,13 +62,13 @@ def project(alone):
 def compiled(monkeypatch):
     """Return what was compiled since the test began."""
     found = []
-    real = deciding.compiled_sources
+    real = Sources.compiled
 
     def compile_sources(sources):
         found.append(sources)
         return real(sources)
 
-    monkeypatch.setattr(deciding, "compiled_sources", compile_sources)
+    monkeypatch.setattr(Sources, "compiled", compile_sources)
     return found
 
 

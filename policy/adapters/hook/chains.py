@@ -9,8 +9,7 @@ Otherwise only the type of the agent is known, and every chain that ends in it i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from functools import reduce
+from functools import partial, reduce
 from operator import and_
 
 from policy.adapters.hook.event import Event, is_name
@@ -48,24 +47,18 @@ def started_by(event: Event) -> tuple[str, ...] | None:
     if not event.agent_id:
         return ()
     folder = _folder(event.transcript)
-    if folder is None:
-        return None
-    types: list[str] = []
-    depths: list[int] = []
-    seen: set[str] = set()
+    notes: dict[str, _Note] = {}
     current = event.agent_id
     while current:
-        note = _note(folder, current) if current not in seen else None
-        if note is None or len(types) >= _DEEPEST:
+        note = _note(folder, current) if folder and current not in notes else None
+        if note is None or len(notes) >= _DEEPEST:
             return None
-        seen.add(current)
-        kind, current, depth = note
-        types.append(kind)
-        depths.append(depth)
+        notes[current] = note
+        _, current, _ = note
+    types, _, depths = zip(*notes.values(), strict=True)
     # The depths must count down to one, or a note is missing or wrong.
-    if types[0] != event.agent_type or depths != list(range(len(types), 0, -1)):
-        return None
-    return tuple(reversed(types))
+    proven = types[0] == event.agent_type and [*depths] == [*range(len(types), 0, -1)]
+    return tuple(reversed(types)) if proven else None
 
 
 def _folder(transcript: str) -> str | None:
@@ -88,18 +81,12 @@ def _note(folder: str, agent: str) -> _Note | None:
         return None
     if type(value) is not dict:
         return None
-    kind, parent, depth = (
-        value.get("agentType"),
-        value.get("parentAgentId"),
-        value.get("spawnDepth"),
-    )
+    kind, parent, depth = map(value.get, ("agentType", "parentAgentId", "spawnDepth"))
     if type(kind) is not str or not kind or type(depth) is not int:
         return None
-    if parent is None:
-        return kind, "", depth
-    if type(parent) is not str or not is_name(parent):
+    if parent is not None and (type(parent) is not str or not is_name(parent)):
         return None
-    return kind, parent, depth
+    return kind, parent or "", depth
 
 
 def chains_of(
@@ -107,11 +94,8 @@ def chains_of(
 ) -> list[Chain]:
     """Return the chain of a call, or every possible one.
 
-    Args:
-        project: of the agents.
-        event: the call.
-        types: the agents below the main conversation, from `started_by`.
-        root: the agent of the main conversation, where the project has several roots.
+    The agents below the main conversation have *types*, from `started_by`; its own agent is *root*
+    where the project has several.
 
     Raises:
         SpawnDenied: there is no such chain.
@@ -123,7 +107,8 @@ def chains_of(
     if main and main not in project.starts and project.host != HOST:
         # A session that runs as an agent has the rights of that agent below the root.
         main, types = "", (main, *types)
-    return [_walk(project, start, types) for start in _starts(project, main or root)]
+    starts = _starts(project, main or root)
+    return [reduce(partial(_spawn, project), types, _start(project, start)) for start in starts]
 
 
 def _starts(project: Offered, root: str) -> tuple[str, ...]:
@@ -134,13 +119,6 @@ def _starts(project: Offered, root: str) -> tuple[str, ...]:
     if len(project.starts) > 1 and "main" in project.starts:
         return ("main",)
     return project.starts
-
-
-def _walk(project: Offered, start: str, types: tuple[str, ...]) -> Chain:
-    chain = _start(project, start)
-    for agent in types:
-        chain = _spawn(project, chain, agent)
-    return chain
 
 
 def _start(project: Offered, agent: str) -> Chain:
@@ -174,7 +152,13 @@ def _any(project: Offered, event: Event, root: str) -> list[Chain]:
     agents = tuple(dict.fromkeys((*project.attenuated.agents, event.agent_type, FORK)))
     while waiting:
         chain = waiting.pop()
-        for following in _following(project, chain, agents):
+        for agent in agents:
+            if agent == FORK and chain.links[-1].name == FORK:
+                continue
+            try:
+                following = _spawn(project, chain, agent)
+            except SpawnDenied:
+                continue
             last = following.links[-1]
             key = (last.name, last.table)
             if key in seen:
@@ -188,16 +172,6 @@ def _any(project: Offered, event: Event, root: str) -> list[Chain]:
     if not found:
         raise SpawnDenied(event.agent_type, "the root", "unknown-agent")
     return found
-
-
-def _following(project: Offered, chain: Chain, agents: tuple[str, ...]) -> Iterator[Chain]:
-    for agent in agents:
-        if agent == FORK and chain.links[-1].name == FORK:
-            continue
-        try:
-            yield _spawn(project, chain, agent)
-        except SpawnDenied:
-            continue
 
 
 def met(chains: list[Chain]) -> Chain:

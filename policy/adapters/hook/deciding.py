@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from policy.adapters.hook.chains import FORK, HOST, chains_of, met, started_by
 from policy.adapters.hook.event import SPAWNING, Event, answer_json, read_event
 from policy.adapters.hook.packed import packed, unpacked
-from policy.adapters.hook.sources import NO_POLICY, Places, compiled_sources, content, read_sources
+from policy.adapters.hook.sources import NO_POLICY, Places, Sources, content, read_sources
 from policy.adapters.hook.store import Store, digest_of, package_digest
 from policy.core import limits
 from policy.core.decision import Decision, Reason
@@ -44,18 +44,11 @@ _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
 
 @frozen
 class HookOptions:
-    """The options of one hook.
+    """The options of one hook."""
 
-    Attributes:
-        files: compiled policies that decide; none where the files of the project do.
-        resident: whether a process stays for later calls.
-        given: the other options by their names, without the dashes in front.
-
-    """
-
-    files: tuple[str, ...]
-    resident: bool
-    given: Mapping[str, str]
+    files: tuple[str, ...]  # compiled policies that decide; none where the project's files do
+    resident: bool  # whether a process stays for later calls
+    given: Mapping[str, str]  # the other options by their names, without the dashes in front
 
 
 _FLAGS: Final = frozenset({"-h", "--help", "--resident"})
@@ -92,11 +85,6 @@ def options_of(arguments: Iterable[str]) -> HookOptions | None:
 
         sys.stdout.write(Path(__file__).with_name("help.txt").read_text("utf-8"))
         return None
-    _check_given(given, files)
-    return HookOptions(tuple(files), "--resident" in flags, given)
-
-
-def _check_given(given: Mapping[str, str], files: Sequence[str]) -> None:
     if given["hash"] and len(files) != 1:
         raise PolicyError("expected one file with `--hash`")
     if given["redact"] not in _REDACTIONS:
@@ -105,6 +93,7 @@ def _check_given(given: Mapping[str, str], files: Sequence[str]) -> None:
         float(given["deadline"] or 1)
     except ValueError:
         raise PolicyError("expected seconds behind `--deadline`") from None
+    return HookOptions(tuple(files), "--resident" in flags, given)
 
 
 def block_message(error: PolicyError) -> str:
@@ -126,10 +115,7 @@ class HookDecider:
     def answer(self, options: HookOptions, environment: Mapping[str, str], data: bytes) -> bytes:
         """Return the JSON object that answers the event *data*; record the call if wanted.
 
-        Args:
-            options: of the hook.
-            environment: the variables that the answer depends on.
-            data: the event.
+        The answer depends on the variables in *environment*.
 
         Raises:
             PolicyError: the call must be blocked.
@@ -142,9 +128,15 @@ class HookDecider:
             expected, paths = options.given["hash"], map(places.below, options.files)
             found = [self._from_file(path, environment, files, expected) for path in paths]
         else:
-            found = [self._from_sources(places, environment, files)]
+            sources = read_sources(places)
+            make = partial(_from_sources, sources)
+            found = [self._compiled(sources.digest, environment, files, make)]
         projects = [project for compiled in found for project in compiled.projects]
-        place = self._place(places, event)
+        # A place keeps the tables that are decided there.
+        folders = ProjectFolders(
+            places.project, places.home, other_names(places.project), event.cwd
+        )
+        place = self._places.get(folders) or self._places.keep(folders, Rooted(folders))
         known = (self.package, repr(place.folders), *(compiled.hash for compiled in found))
         remains = partial(_remainder, Store.of(environment), known)
         call = _hook_call(event, projects, place, remains, options.given["root"])
@@ -167,16 +159,6 @@ class HookDecider:
             msg = f"expected the policy `{expected}`, found `{compiled.hash}`"
             raise PolicyError(msg, file=path)
         return compiled
-
-    def _from_sources(
-        self, places: Places, environment: Mapping[str, str], files: tuple[str, ...]
-    ) -> Compiled:
-        sources = read_sources(places)
-
-        def compile_() -> Compiled:
-            return _from_json(compiled_sources(sources), places.project)
-
-        return self._compiled(sources.digest, environment, files, compile_)
 
     def _compiled(
         self,
@@ -205,11 +187,9 @@ class HookDecider:
             store.put(name, packed(compiled))
         return self._known.keep(key, compiled)
 
-    def _place(self, places: Places, event: Event) -> Rooted:
-        # A place keeps the tables that are decided there.
-        also = other_names(places.project)
-        folders = ProjectFolders(places.project, places.home, also, event.cwd)
-        return self._places.get(folders) or self._places.keep(folders, Rooted(folders))
+
+def _from_sources(sources: Sources) -> Compiled:
+    return _from_json(sources.compiled(), sources.places.project)
 
 
 def _from_json(data: bytes, label: str) -> Compiled:
@@ -252,20 +232,12 @@ def _deciding_files(options: HookOptions, places: Places) -> tuple[str, ...]:
 
 @frozen
 class ProjectVerdict:
-    """What one project says of a call.
-
-    Attributes:
-        decision: of the policy.
-        message: makes that for the model, or for the person who approves.
-        chain: of the agent that calls, from the root down; () where it is not certain.
-        project: of these agents, where several projects have such a root; or "".
-
-    """
+    """What one project says of a call."""
 
     decision: Decision
-    message: Callable[[], str] = str
-    chain: tuple[str, ...] = ()
-    project: str = ""
+    message: Callable[[], str] = str  # makes that for the model, or for the person who approves
+    chain: tuple[str, ...] = ()  # of the agent that calls, from the root down, if it is certain
+    project: str = ""  # of these agents, where several projects have such a root
 
     @property
     def effect(self) -> Effect:
@@ -280,24 +252,14 @@ class ProjectVerdict:
 
 @frozen
 class Standing:
-    """The place of the agent that calls in one project.
-
-    Attributes:
-        project: which may be that of the agent.
-        title: what distinguishes the project, or "".
-        chain: of the agent, as far as it is certain; None where there is no such chain.
-        names: the agents of the chain, where it is certain.
-        table: that decides, where the call is made.
-        denial: the reason why there is no chain.
-
-    """
+    """The place of the agent that calls in one project, which may be that of the agent."""
 
     project: Offered
-    title: str
-    chain: Chain | None
-    names: tuple[str, ...]
-    table: PlacedTable | None
-    denial: SpawnDenied | None = None
+    title: str  # what distinguishes the project
+    chain: Chain | None  # as far as it is certain; None where there is none
+    names: tuple[str, ...]  # of the chain, where it is certain
+    table: PlacedTable | None  # that decides, where the call is made
+    denial: SpawnDenied | None = None  # why there is no chain
 
 
 def _remainder(
@@ -332,8 +294,8 @@ class HookCall:
         ours: list[ProjectVerdict] = []
         theirs: list[ProjectVerdict] = []
         for standing in self.standings:
-            verdicts = [*self._from_table(standing), *self._from_start(standing)]
             # The strictest of one project; among equals, one with a rule.
+            verdicts = self._verdicts(standing)
             strictest = min(verdicts, key=lambda verdict: (verdict.effect, verdict.is_default))
             verdict = evolve(strictest, chain=standing.names, project=standing.title)
             if verdict.effect is Effect.DENY:
@@ -348,14 +310,11 @@ class HookCall:
         silent = all(each.effect is Effect.ALLOW or each.is_default for each in theirs)
         return (Effect.ALLOW, own) if silent and self.event.mode in _PLAIN else (None, strictest)
 
-    def _from_table(self, standing: Standing) -> Iterator[ProjectVerdict]:
-        """Yield the verdict of the table, if there is one."""
+    def _verdicts(self, standing: Standing) -> Iterator[ProjectVerdict]:
+        """Yield the verdict of the table, and those on a start of an agent."""
         if standing.table is not None:
             decision = standing.table.decide(self.event.tool, self.event.call, checked=True)
             yield ProjectVerdict(decision, partial(self._message, standing, decision))
-
-    def _from_start(self, standing: Standing) -> Iterator[ProjectVerdict]:
-        """Yield the verdicts on a start of an agent, for the caller and for the agent."""
         if standing.denial is not None:
             yield _denied(standing.denial)
         elif self.event.tool in SPAWNING and standing.chain is not None:

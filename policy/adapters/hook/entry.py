@@ -33,7 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _write(body, status)
         return _decide(options, data)
     except BaseException as error:  # noqa: BLE001  # any failure must block the call
-        return _block(_reason(error))
+        asked = f"the policy could not be asked ({type(error).__name__})"
+        return _block(str(error) if isinstance(error, Blocked) else asked)
 
 
 def run() -> None:
@@ -116,12 +117,6 @@ def _block(why: str) -> int:
     except OSError:
         pass
     return _BLOCKED
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, Blocked):
-        return str(error)
-    return f"the policy could not be asked ({type(error).__name__})"
 
 
 def _write(body: bytes, status: int = 0) -> int:

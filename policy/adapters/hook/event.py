@@ -20,26 +20,15 @@ _NAME: Final = 200
 
 @frozen
 class Event:
-    """A call that is about to run.
-
-    Attributes:
-        tool: its name.
-        call: its arguments.
-        cwd: the folder it runs in, absolute.
-        mode: the permission mode of the session, or "".
-        agent_id: of the agent that calls; "" for the main conversation.
-        agent_type: its name; "" for a main conversation that runs as no agent.
-        transcript: the file of the session, or "".
-
-    """
+    """A call that is about to run."""
 
     tool: str
-    call: dict[str, object]
-    cwd: str
-    mode: str = ""
-    agent_id: str = ""
-    agent_type: str = ""
-    transcript: str = ""
+    call: dict[str, object]  # its arguments
+    cwd: str  # the folder it runs in, absolute
+    mode: str = ""  # the permission mode of the session
+    agent_id: str = ""  # of the agent that calls; "" for the main conversation
+    agent_type: str = ""  # its name; "" for a main conversation that runs as no agent
+    transcript: str = ""  # the file of the session
 
     def with_agent(self) -> Event:
         """Return the event with the default agent, where a call starts an agent without a name."""
@@ -73,21 +62,22 @@ def read_event(data: bytes) -> Event:
         text = data.decode()
     except UnicodeDecodeError:
         raise PolicyError("the event is not UTF-8") from None
-    value = _object(text)
+    try:
+        value = parsed(text)
+    except (ValueError, RecursionError):
+        value = None
+    if type(value) is not dict:
+        from policy.tables.codec import read_object  # noqa: PLC0415  # it reports the error
+
+        value = read_object(text, limit=LONGEST, what="an event")
     if _text(value, "hook_event_name") != "PreToolUse":
         raise PolicyError("expected the event `PreToolUse`")
     call = value.get("tool_input")
     if type(call) is not dict:
         raise PolicyError("expected an object as `tool_input`")
-    event = Event(
-        _text(value, "tool_name"),
-        call,
-        _text(value, "cwd"),
-        _text(value, "permission_mode", ""),
-        _text(value, "agent_id", ""),
-        _text(value, "agent_type", ""),
-        _text(value, "transcript_path", ""),
-    )
+    optional = ("permission_mode", "agent_id", "agent_type", "transcript_path")
+    texts = [_text(value, key, "") for key in optional]
+    event = Event(_text(value, "tool_name"), call, _text(value, "cwd"), *texts)
     if not event.tool:
         raise PolicyError("expected the name of a tool as `tool_name`")
     if not event.cwd.startswith("/") or "\0" in event.cwd:
@@ -103,18 +93,6 @@ def is_name(text: str) -> bool:
     """Return whether *text* is a name that the host makes: ASCII letters, digits, ``_``, ``-``."""
     letters = text.replace("_", "a").replace("-", "a")
     return len(text) <= _NAME and letters.isascii() and letters.isalnum()
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = parsed(text)
-    except (ValueError, RecursionError):
-        value = None
-    if type(value) is dict:
-        return value
-    from policy.tables.codec import read_object  # noqa: PLC0415  # it reports the error
-
-    return read_object(text, limit=LONGEST, what="an event")
 
 
 def _text(value: dict[str, Any], key: str, absent: str | None = None) -> str:

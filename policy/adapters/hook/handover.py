@@ -30,13 +30,7 @@ __all__ = [
 READY = b"r"
 
 # The variables that say where the files of a session are.
-VARIABLES = (
-    "HOME",
-    "CLAUDE_PROJECT_DIR",
-    "CLAUDE_CONFIG_DIR",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME",
-)
+VARIABLES = ("HOME", "CLAUDE_PROJECT_DIR", "CLAUDE_CONFIG_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
 
 # The variables that say where the socket of the resident process is.
 LOCATIONS = ("XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HOME")

@@ -49,10 +49,7 @@ _SCOPES: Final = ("managed", "local", "project", "user")
 def command(options: Sequence[str], *, portable: bool = False) -> str:
     """Return the command that the host runs for each call. A missing program blocks the call.
 
-    Args:
-        options: of the hook.
-        portable: whether the command works on any machine, and not only on this one.
-
+    It may be *portable*, to work on any machine and not only on this one.
     """
     program = ["policy-hook"] if portable else [sys.executable, "-I", "-S", client.__file__]
     return f"{shlex.join([*program, *options])} || exit 2"
@@ -102,28 +99,14 @@ def _root(source: Source) -> MappingNode:
     return root
 
 
-def _groups(root: MappingNode) -> SequenceNode | None:
-    """Return the list of hooks that run before calls, if there is one."""
-    hooks = root.get("hooks")
-    if hooks is not None and not isinstance(hooks, MappingNode):
-        raise PolicyError("expected an object as `hooks`", hooks.span)
-    groups = hooks.get(_EVENT) if hooks else None
-    if groups is not None and not isinstance(groups, SequenceNode):
-        raise PolicyError(f"expected a list as `{_EVENT}`", groups.span)
-    return groups
-
-
 def _is_ours(group: Node) -> bool:
     hooks = group.get("hooks") if isinstance(group, MappingNode) else None
     if not isinstance(hooks, SequenceNode) or len(hooks.items) != 1:
         return False
     (hook,) = hooks.items
     text = hook.get("command") if isinstance(hook, MappingNode) else None
-    return (
-        isinstance(text, ScalarNode)
-        and isinstance(text.value, str)
-        and _OURS.search(text.value) is not None
-    )
+    command = text.value if isinstance(text, ScalarNode) else None
+    return isinstance(command, str) and _OURS.search(command) is not None
 
 
 def _addition(source: Source, root: MappingNode, group: dict[str, object]) -> Edit:
@@ -163,10 +146,16 @@ def _spans(holder: MappingNode | SequenceNode) -> list[tuple[int, int]]:
 def _removal(source: Source) -> Edit | None:
     """Return the edit that removes the first entry of ours, if there is one."""
     root = _root(source)
-    groups = _groups(root)
     hooks = root.get("hooks")
-    if groups is None or not isinstance(hooks, MappingNode):
+    if hooks is None:
         return None
+    if not isinstance(hooks, MappingNode):
+        raise PolicyError("expected an object as `hooks`", hooks.span)
+    groups = hooks.get(_EVENT)
+    if groups is None:
+        return None
+    if not isinstance(groups, SequenceNode):
+        raise PolicyError(f"expected a list as `{_EVENT}`", groups.span)
     number = next((n for n, group in enumerate(groups.items) if _is_ours(group)), None)
     if number is None:
         return None
@@ -220,29 +209,25 @@ def silencing(settings: Mapping[str, Source], holder: str) -> Iterator[PolicyErr
     from policy.hosts.claude.settings import read_settings  # noqa: PLC0415  # loads parsers
 
     read = {scope: read_settings(settings[scope], scope) for scope in _SCOPES if scope in settings}
+    not_run = "the hook is not run: "
     if holder in read and read[holder].unreadable:
-        for finding in read[holder].findings:
-            if finding.severity is Severity.ERROR:
-                yield PolicyError(
-                    f"the hook is not run: {finding.message}", finding.span, help=finding.help
-                )
+        for found in read[holder].findings:
+            if found.severity is Severity.ERROR:
+                yield PolicyError(not_run + found.message, found.span, help=found.help)
     switches = [
         each.hooks_off
         for each in read.values()
         if each.hooks_off and isinstance(each.keys.get("disableAllHooks"), bool)
     ]
     if switches and switches[0][0]:
-        yield PolicyError(
-            "the hook is not run: `disableAllHooks`",
-            switches[0][1],
-            help="remove it; it has no effect on hooks in settings of an administrator",
-        )
+        help_ = "remove it; it has no effect on hooks in settings of an administrator"
+        yield PolicyError(f"{not_run}`disableAllHooks`", switches[0][1], help=help_)
     if "managed" in read and read["managed"].keys.get("allowManagedHooksOnly") is True:
-        yield PolicyError(
-            "the hook is not run: `allowManagedHooksOnly`",
+        span, help_ = (
             settings["managed"].whole(),
-            help="put the hook into the settings of the administrator",
+            "put the hook into the settings of the administrator",
         )
+        yield PolicyError(f"{not_run}`allowManagedHooksOnly`", span, help=help_)
 
 
 # --- files of settings ---------------------------------------------------------------------

@@ -7,16 +7,14 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from policy.adapters.hook.store import digest_of
 from policy.core import limits
 from policy.core.errors import PolicyError
-from policy.core.values import TYPE_CHECKING, Final, frozen
+from policy.core.values import Final, frozen
 
-if TYPE_CHECKING:
-    from policy.core.source import Source
-
-__all__ = ["NO_POLICY", "Places", "Sources", "compiled_sources", "content", "read_sources"]
+__all__ = ["NO_POLICY", "Places", "Sources", "content", "read_sources"]
 
 NO_POLICY: Final = "no policy here says what an agent of this host may do"
 
@@ -24,7 +22,6 @@ NO_POLICY: Final = "no policy here says what an agent of this host may do"
 _USER: Final = "~user"
 _MANAGED_NAME: Final = "managed-settings.json"
 _SUFFIX: Final = ".policy"
-_MANAGED: Final = "/etc/claude-code/managed-settings.json"
 
 _FILES: Final = 5_000
 _DEPTH: Final = 16
@@ -35,20 +32,12 @@ _TICK_NS: Final = 20_000_000
 
 @frozen
 class Places:
-    """The places of the files of a session.
-
-    Attributes:
-        project: the folder of the project, absolute.
-        home: the home folder, absolute, or "".
-        user: the folder of the user's settings for every project, absolute, or "".
-        managed: the settings of an administrator.
-
-    """
+    """The places of the files of a session, absolute, or ""."""
 
     project: str
     home: str = ""
-    user: str = ""
-    managed: str = _MANAGED
+    user: str = ""  # the folder of the user's settings for every project
+    managed: str = "/etc/claude-code/managed-settings.json"  # the settings of an administrator
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Places:
@@ -63,11 +52,8 @@ class Places:
         project = environment.get("CLAUDE_PROJECT_DIR") or ""
         home = environment.get("HOME") or ""
         user = environment.get("CLAUDE_CONFIG_DIR") or (home and f"{home}/.claude")
-        for name, path in (
-            ("CLAUDE_PROJECT_DIR", project or "."),
-            ("HOME", home),
-            ("CLAUDE_CONFIG_DIR", user),
-        ):
+        paths = {"CLAUDE_PROJECT_DIR": project or ".", "HOME": home, "CLAUDE_CONFIG_DIR": user}
+        for name, path in paths.items():
             if path and not path.startswith("/"):
                 raise PolicyError(f"expected an absolute path in `{name}`")
         return cls(project, home, user)
@@ -93,6 +79,44 @@ class Sources:
             texts += (os.fsencode(path), self.files[path])
         return digest_of(texts)
 
+    def compiled(self) -> bytes:
+        """Return the compiled policy of the files.
+
+        Raises:
+            PolicyError: a file cannot be read, or there is no file.
+
+        """
+        # The parsers are loaded here, since no call needs them once the policy is compiled.
+        from policy.files.opening import is_unreadable  # noqa: PLC0415
+        from policy.files.text import decode  # noqa: PLC0415
+        from policy.files.trees import Memory  # noqa: PLC0415
+        from policy.hosts import notation  # noqa: PLC0415
+        from policy.hosts.claude import front_end as claude  # noqa: PLC0415
+        from policy.hosts.workspace import load_tree  # noqa: PLC0415
+        from policy.tables.compiled import compiled_to_json  # noqa: PLC0415
+
+        files, places = dict(self.files), self.places
+        if not files:
+            raise PolicyError(NO_POLICY, file=places.project)
+        user, managed = (
+            decode(name, files.pop(name)) if name in files else None
+            for name in (f".claude/{_USER}/settings.json", _MANAGED_NAME)
+        )
+        options = claude.ClaudeOptions(
+            mode="default",  # the host itself asks for what its mode asks for
+            cwd=places.project.rstrip("/"),
+            home=places.home.rstrip("/"),
+            unknown_agents=True,  # they have the rights of the agent that starts them
+            user=user,
+            managed=managed,
+        )
+        tree = Memory(files, places.project)
+        workspace = load_tree(tree, front_ends=(claude.ClaudeFrontEnd(options), notation))
+        for found in workspace.findings:
+            if is_unreadable(found):
+                raise PolicyError(found.message, found.span, help=found.help, file=found.file)
+        return compiled_to_json(workspace).encode()
+
 
 def read_sources(places: Places) -> Sources:
     """Return the files at *places* as they were at one moment.
@@ -111,7 +135,11 @@ def read_sources(places: Places) -> Sources:
     for _ in range(_TRIES):
         began = time.time_ns()
         try:
-            read = {path: content(file, path) for path, file in _counted(places)}
+            named = list(islice(_named(places), _FILES + 1))
+            if len(named) > _FILES:
+                msg = f"there are more than {_FILES:,} files of agents"
+                raise PolicyError(msg, file=places.project)
+            read = {path: content(file, path) for path, file in named}
         except FileNotFoundError:
             last = None  # deleted since it was listed
             continue
@@ -123,15 +151,6 @@ def read_sources(places: Places) -> Sources:
             last, waited = None, changes
             time.sleep(_TICK_NS / 1e9)
     raise PolicyError("the files of the policy change while they are read", file=places.project)
-
-
-def _counted(places: Places) -> Iterator[tuple[str, str]]:
-    for count, (path, file) in enumerate(_named(places)):
-        if count >= _FILES:
-            raise PolicyError(
-                f"there are more than {_FILES:,} files of agents", file=places.project
-            )
-        yield path, file
 
 
 def _named(places: Places) -> Iterator[tuple[str, str]]:
@@ -183,16 +202,11 @@ def _names(folder: str) -> list[str]:
 
 
 def content(file: str, path: str, most: int = limits.FILE_BYTES) -> tuple[bytes, int]:
-    """Return the content of a file, and the time of its last change in nanoseconds.
-
-    Args:
-        file: where it is.
-        path: the path that messages show.
-        most: bytes that it may have.
+    """Return the content of *file*, which messages call *path*, and its last change in nanoseconds.
 
     Raises:
         FileNotFoundError: it does not exist.
-        PolicyError: it cannot be read.
+        PolicyError: it cannot be read, or has more than *most* bytes.
 
     """
     try:
@@ -215,48 +229,3 @@ def content(file: str, path: str, most: int = limits.FILE_BYTES) -> tuple[bytes,
 def _unreadable(error: OSError, path: str) -> PolicyError:
     why = (error.strerror or errno.errorcode.get(error.errno or 0, "")).lower()
     return PolicyError(f"cannot be read: {why}", file=path)
-
-
-# Reading and compiling load the parsers, which no call needs once the policy is compiled.
-
-
-def compiled_sources(sources: Sources) -> bytes:
-    """Return the compiled policy of *sources*.
-
-    Raises:
-        PolicyError: a file cannot be read, or there is no file.
-
-    """
-    from policy.files.opening import is_unreadable  # noqa: PLC0415
-    from policy.files.trees import Memory  # noqa: PLC0415
-    from policy.hosts import notation  # noqa: PLC0415
-    from policy.hosts.claude import front_end as claude  # noqa: PLC0415
-    from policy.hosts.workspace import load_tree  # noqa: PLC0415
-    from policy.tables.compiled import compiled_to_json  # noqa: PLC0415
-
-    files = dict(sources.files)
-    if not files:
-        raise PolicyError(NO_POLICY, file=sources.places.project)
-    options = claude.ClaudeOptions(
-        # The host itself asks for what its mode asks for.
-        mode="default",
-        cwd=sources.places.project.rstrip("/"),
-        home=sources.places.home.rstrip("/"),
-        # Unknown agents have the rights of the agent that starts them.
-        unknown_agents=True,
-        user=_settings(files, f".claude/{_USER}/settings.json"),
-        managed=_settings(files, _MANAGED_NAME),
-    )
-    tree = Memory(files, sources.places.project)
-    workspace = load_tree(tree, front_ends=(claude.ClaudeFrontEnd(options), notation))
-    for finding in workspace.findings:
-        if is_unreadable(finding):
-            raise PolicyError(finding.message, finding.span, help=finding.help, file=finding.file)
-    return compiled_to_json(workspace).encode()
-
-
-def _settings(files: dict[str, bytes], name: str) -> Source | None:
-    from policy.files.text import decode  # noqa: PLC0415
-
-    data = files.pop(name, None)
-    return None if data is None else decode(name, data)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Store", "digest_of", "package_digest", "read_own_file"]
 
 _PACKAGE: Final = os.path.dirname(os.path.abspath(policy.__file__))  # noqa: PTH100, PTH120
-_KEPT: Final = 64
-_ROOM: Final = 128 * 1024 * 1024
 _KEY_BYTES: Final = 32
 _MAC_BYTES: Final = 32
 
@@ -56,29 +54,16 @@ def package_digest() -> str:
 
 @define
 class Store:
-    """A folder of signed entries. Every failure is a missing entry.
-
-    Attributes:
-        folder: where it is.
-        key: of the keyed hashes.
-        most: entries that stay.
-        room: bytes that all entries may take.
-
-    """
+    """A folder of signed entries. Every failure is a missing entry."""
 
     folder: str
-    key: bytes
-    most: int = _KEPT
-    room: int = _ROOM
+    key: bytes  # of the keyed hashes
+    most: int = 64  # entries that stay
+    room: int = 128 * 1024 * 1024  # bytes that all entries may take
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Store | None:
-        """Return the store of this user; None where no folder can hold it.
-
-        Args:
-            environment: the variables that name the folders of the user.
-
-        """
+        """Return the store in the folders that *environment* names; None where none can be."""
         home = environment.get("HOME") or ""
         folders = []
         for variable, usual in (("XDG_CACHE_HOME", ".cache"), ("XDG_CONFIG_HOME", ".config")):
@@ -130,15 +115,11 @@ class Store:
 
 
 def read_own_file(path: str, most: int, *, private: bool = True) -> bytes:
-    """Return the bytes of a regular file of this user.
-
-    Args:
-        path: of the file; a link is not followed.
-        most: bytes that it may have.
-        private: whether other users must have no access.
+    """Return the bytes of a regular file of this user; a link is not followed.
 
     Raises:
-        OSError: it is no such file.
+        OSError: it is no such file, it has more than *most* bytes, or others have access to one
+            that is *private*.
 
     """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
