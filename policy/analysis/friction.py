@@ -60,8 +60,6 @@ class FrictionGroup:
     """Calls with one obstacle.
 
     Attributes:
-        obstacle: theirs.
-        chain: who made them.
         example: one of them.
         calls: how many they are.
         distinct: how many of them differ.
@@ -86,13 +84,7 @@ class FrictionGroup:
 
 @frozen
 class Friction:
-    """The calls of a log that do not run without confirmation.
-
-    Attributes:
-        groups: the most frequent first.
-        calls: how many calls were decided.
-        undecided: why calls were not decided.
-    """
+    """The calls that do not run without confirmation, the most frequent first, of all *calls*."""
 
     groups: tuple[FrictionGroup, ...]
     calls: int
@@ -116,10 +108,10 @@ def friction(
     Calls that a rule denies are not among them.
 
     Args:
-        records: of `policy.analysis.records.logs.read_log`.
+        records: of `read_log`.
         decider: the policy.
         root: the agent that starts every chain, in place of the one in the log.
-        least: how many distinct calls one rule is made of that matches more than they.
+        least: how many distinct calls a rule is made of that matches more than they.
     """
     groups: dict[object, tuple[FrictionGroup, Chain]] = {}
 

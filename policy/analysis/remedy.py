@@ -75,10 +75,7 @@ def remedy_of(
 ) -> Remedy | None:
     """Return those of *rules* that are needed to allow all *calls*; None where all do not.
 
-    Args:
-        chain: that makes the calls.
-        rules: as matchers.
-        calls: tools and arguments; the agents that lack rules for the first lack all of them.
+    The agents that lack rules for the first lack all of them.
     """
     parts = lacking(chain, *calls[0])
 
@@ -162,8 +159,7 @@ def with_rules(
 ) -> Table:
     """Return the table of *chain* with *rules* behind those of *parts*; in front if they deny.
 
-    Raises:
-        PolicyError: one of *rules* cannot be read.
+    Raises PolicyError where one of *rules* cannot be read.
     """
     dialect = dialect_of([chain.table])
     new = tuple(entry for rule in rules for entry in entries_of(rule, effect, dialect))
@@ -229,13 +225,9 @@ _GLOBS: Final = "*?[]\\!#"
 def rules_for(
     chain: Chain, tool: str, call: Mapping[str, object], *, lacking: bool = False
 ) -> tuple[str, ...]:
-    """Return rules for a call, each as narrow as it can be written; none where none is.
+    """Return rules for a call of *chain*, each as narrow as it can be written; none where none is.
 
-    Args:
-        chain: that makes it.
-        tool: its tool.
-        call: its arguments.
-        lacking: whether what a command does that is allowed without them needs none.
+    *lacking* leaves out those for what a command does that is allowed without them.
     """
     dialect = dialect_of([chain.table])
     argument = dialect.argument(tool)
@@ -319,13 +311,8 @@ def folded(rules: Iterable[str], least: int, dialect: Dialect) -> dict[str, tupl
     """Return *rules*, those that are alike as one: rule -> the rules it stands for.
 
     Commands are alike that begin with the same program and subcommand, files of one folder:
-    `Bash(git diff *)`, `Edit(docs/**)`. Folders of one folder are alike in turn.
-
-    Args:
-        rules: exact ones.
-        least: how many one rule stands for, at least.
-        dialect: how they are read.
-
+    `Bash(git diff *)`, `Edit(docs/**)`. Folders of one folder are alike in turn. At least *least*
+    exact rules become one.
     """
     groups: dict[str, tuple[str, ...]] = {rule: (rule,) for rule in rules}
     while True:

@@ -1,14 +1,14 @@
 """The smallest policy that covers what was used, proven not to exceed the one in force.
 
-`usage_of` reads the distinct calls of a log that the policy in force grants, and the narrowest
-rules that each needs. Rules that share a beginning or a folder become one. This draft is compared
-with the policy in force and narrowed where it grants more.
+The distinct calls of a log that the policy in force grants are read, with the narrowest rules that
+each needs. Rules that share a beginning or a folder become one. This draft is compared with the
+policy in force and narrowed where it grants more.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -37,7 +37,7 @@ from policy.tables.chain import Chain, attenuate
 from policy.tables.dialect import Dialect
 from policy.tables.table import SPAWN_TOOL, Table
 
-__all__ = ["Proposal", "Usage", "propose", "usage_of"]
+__all__ = ["Proposal", "UsedCall", "propose"]
 
 
 def _tree(text: str, file: RuleFile | None) -> Memory:
@@ -92,16 +92,10 @@ _SPAWNS: Final = frozenset({SPAWN_TOOL, "Agent"})
 
 @frozen
 class UsedCall:
-    """A distinct call that was made.
+    """A distinct call that was made *times* times, as `Record` has it.
 
     Attributes:
-        chain: who called.
-        tool: the tool.
-        arguments: of the call.
         effect: what it gets of the policy in force, or got, as the log has it.
-        cwd: the folder of the project, or "".
-        project: whose agents they are, as the log says, or "".
-        times: how often it was made.
         rules: that it needs, the narrowest.
         why: why no rule covers it, or "".
     """
@@ -117,46 +111,14 @@ class UsedCall:
     why: str = field(default="", eq=False)
 
 
-@frozen
-class Usage:
-    """What was used.
-
-    Attributes:
-        calls: that are allowed or asked for.
-        left_out: why calls are not covered.
-    """
-
-    calls: tuple[UsedCall, ...]
-    left_out: Undecided
-
-    @property
-    def chains(self) -> tuple[tuple[str, ...], ...]:
-        """Every chain that called, and those it came about by, the shortest first."""
-        found = {call.chain[:n] for call in self.calls for n in range(1, len(call.chain) + 1)}
-        return tuple(sorted(found, key=lambda chain: (len(chain), chain)))
-
-    def projects(self, chain: tuple[str, ...]) -> tuple[str, ...]:
-        """Return whose agents *chain* is made of, as the log says of calls by it and below it."""
-        length = len(chain)
-        return tuple(dict.fromkeys(c.project for c in self.calls if c.chain[:length] == chain))
-
-
-def usage_of(
+def _used(
     records: Iterable[Record | LogProblem],
-    decider: RecordDecider | None = None,
-    *,
-    root: str = "",
-    file: RuleFile | None = None,
-) -> Usage:
-    """Return what the calls of a log use.
-
-    Args:
-        records: of `policy.analysis.records.logs.read_log`.
-        decider: the policy in force; without one a log says what its calls got.
-        root: the agent that starts every chain, in place of the one in the log.
-        file: of a host, which is to cover them for every agent; None is a policy in our notation.
-    """
-    bare = _Bare(file)
+    decider: RecordDecider | None,
+    root: str,
+    file: RuleFile | None,
+    bare: _Bare,
+) -> tuple[list[UsedCall], Undecided]:
+    """Return the calls of a log that are allowed or asked for, and why others are left out."""
 
     def used(call: Record) -> UsedCall:
         effect = call.effect if decider is None else decider.decide(call).effect
@@ -179,7 +141,7 @@ def usage_of(
         # Where the log says of a call what it got, the last time counts.
         times = record.times + (found[key].times if key in found else 0)
         found[key] = evolve(call, times=times)
-    return Usage(tuple(found.values()), left_out)
+    return [*found.values()], left_out
 
 
 # An effect and a rule -> the rules for single calls that this one stands for.
@@ -214,20 +176,26 @@ class _Draft:
     """Rules for each agent that called, and which agents they start."""
 
     def __init__(
-        self, usage: Usage, decider: RecordDecider | None, least: int, file: RuleFile | None
+        self,
+        calls: list[UsedCall],
+        decider: RecordDecider | None,
+        least: int,
+        file: RuleFile | None,
+        dialect: Dialect,
     ) -> None:
-        self._file = file
-        self._usage = usage
-        self._chains = usage.chains
+        self._calls = calls
         self._decider = decider
+        self._file = file
+        # Every chain that called, and those it came about by -> whose agents it is made of.
+        projects: dict[tuple[str, ...], dict[str, None]] = {}
+        for call in calls:
+            for length in range(1, len(call.chain) + 1):
+                projects.setdefault(call.chain[:length], {})[call.project] = None
+        self._chains = dict(sorted(projects.items(), key=lambda item: (len(item[0]), item[0])))
         self.agents = list(dict.fromkeys(chain[-1] for chain in self._chains))
-        self._calls = {
-            agent: [call for call in usage.calls if call.chain[-1] == agent]
-            for agent in self.agents
-        }
-        dialect = _Bare(file).dialect
         self._rules = {
-            agent: _rules_for(calls, least, dialect) for agent, calls in self._calls.items()
+            agent: _rules_for((one for one in calls if one.chain[-1] == agent), least, dialect)
+            for agent in self.agents
         }
         # Rules that take away what the policy in force does not grant.
         self._taken_over: dict[str, dict[tuple[Effect, str], None]] = {a: {} for a in self.agents}
@@ -242,34 +210,28 @@ class _Draft:
             self._leave_asking_to_host()
         self._narrow_what_lint_finds()
 
-    def _keep(self, kept: Callable[[Effect, tuple[str, ...]], bool]) -> None:
-        self._rules = {
-            agent: {key: members for key, members in rules.items() if kept(key[0], members)}
-            for agent, rules in self._rules.items()
-        }
-
     def _leave_asking_to_host(self) -> None:
         """Take out the rules that ask, but for calls that a rule would allow then."""
-        rules = self._rules
-        self._keep(lambda effect, _: effect is Effect.ALLOW)
+        every = self._rules
+        self._rules = {
+            agent: {key: members for key, members in rules.items() if key[0] is Effect.ALLOW}
+            for agent, rules in every.items()
+        }
         needed = {
             rule
-            for call, got in zip(self._usage.calls, self.decisions(), strict=True)
+            for call, got in zip(self._calls, self.decisions(), strict=True)
             if call.effect is Effect.ASK and got.effect is Effect.ALLOW
             for rule in call.rules
         }
-        self._rules = rules
-        self._keep(lambda effect, ones: effect is Effect.ALLOW or not needed.isdisjoint(ones))
+        for agent, rules in every.items():
+            for key, members in rules.items():
+                if not needed.isdisjoint(members):
+                    self._rules[agent][key] = members
 
     def _narrow(self, agent: str, blamed: Mapping[str, str]) -> bool:
-        """Write rules for single calls instead of wide ones; take out those of single calls.
+        """Write rules for single calls instead of wide ones; take out those for single calls.
 
-        Args:
-            agent: whose rules.
-            blamed: rules, and why each must not be there.
-
-        Returns:
-            whether there was one of them.
+        Returns whether *agent* had one of the rules *blamed*, each with why it must not be there.
         """
         kept: _Rules = {}
         for (effect, rule), members in self._rules[agent].items():
@@ -286,25 +248,29 @@ class _Draft:
     def _narrow_what_lint_finds(self) -> None:
         for _ in range(2):  # then those of single calls are taken out
             tree = _tree(self.text(), self._file)
-            blamed: dict[str, str] = {}
-            for each in lint(tree, load_tree(tree), most=0).findings:
-                if each.span is not None and each.severity is not Severity.NOTE:
-                    text = each.span.text
-                    rule = json.loads(text) if text.startswith('"') else text
-                    blamed[rule] = f"lint reports its rule: {each.code}"
+            codes = {
+                each.span.text: each.code
+                for each in lint(tree, load_tree(tree), most=0).findings
+                if each.span is not None and each.severity is not Severity.NOTE
+            }
             for agent in self.agents:
+                blamed = {}
+                for _, rule in self._rules[agent]:
+                    text = json.dumps(rule, ensure_ascii=False) if self._file else rule
+                    if text in codes:
+                        blamed[rule] = f"lint reports its rule: {codes[text]}"
                 self._narrow(agent, blamed)
 
     def decisions(self) -> list[Decision]:
         """Return what each call gets of the policy as it is printed."""
         printed = _decider(self.text(), self._file)
-        records = (Record(c.chain, c.tool, c.arguments, cwd=c.cwd) for c in self._usage.calls)
+        records = (Record(c.chain, c.tool, c.arguments, cwd=c.cwd) for c in self._calls)
         return [printed.decide(record) for record in records]
 
     def uncovered(self) -> Iterator[UsedCall]:
         """Yield the calls that do not get what they got, each with the reason."""
         does = {Effect.ALLOW: "allows it", Effect.ASK: "asks for it", Effect.DENY: "denies it"}
-        for call, got in zip(self._usage.calls, self.decisions(), strict=True):
+        for call, got in zip(self._calls, self.decisions(), strict=True):
             # The host allows some without a rule.
             if got.effect is call.effect or (got.effect is Effect.ALLOW and not call.rules):
                 continue
@@ -319,8 +285,8 @@ class _Draft:
         for _ in range(_ROUNDS):
             excess: list[tuple[str, Difference]] = []
             why = {}
-            for chain in self._chains:
-                for project in self._usage.projects(chain):
+            for chain, projects in self._chains.items():
+                for project in projects:
                     current = decider.chain(chain, project=project)
                     if not isinstance(current, Chain):
                         why[f"the policy in force has no chain {' > '.join(chain)}"] = None
@@ -372,7 +338,7 @@ class _Draft:
             rule = f"{tool}{parenthesis}{rest}" if self._file is None else because.rule
             lacking.append((because.effect, rule))
         own = {rule for _, rule in self._rules[agent]}
-        is_used = any(call.tool == tool for call in self._calls[agent])
+        is_used = any((call.chain[-1], call.tool) == (agent, tool) for call in self._calls)
         if not is_used and not own.isdisjoint(one.rule for one in difference.after.because):
             lacking.append((difference.before.effect, tool))
         for effect, rule in lacking:
@@ -430,7 +396,7 @@ class _Draft:
         """Return what the policy in force has the call get that starts the last of *chain*."""
         effect = Effect.ALLOW
         if self._decider is not None:
-            for project in self._usage.projects(chain):
+            for project in self._chains[chain]:
                 parent = self._decider.chain(chain[:-1], project=project)
                 if isinstance(parent, Chain):
                     effect &= parent.spawning(chain[-1]).effect
@@ -475,13 +441,13 @@ class Proposal:
     """A policy that covers what was used.
 
     Attributes:
-        text: in our notation.
+        text: the file.
         agents: how many agents it is about.
         rules: how many rules it has.
         covered: how many calls get what they got.
         uncovered: calls that no rule could be written for, or that get less.
-        why: why it is not proven that nothing exceeds the policy in force;
-            nothing where it is, or where there is none.
+        left_out: why other calls are not to be covered.
+        why: why it is not proven that nothing exceeds the policy in force, if there is one.
     """
 
     text: str
@@ -489,38 +455,42 @@ class Proposal:
     rules: int
     covered: int
     uncovered: tuple[UsedCall, ...]
+    left_out: Undecided
     why: tuple[str, ...] = ()
 
 
 def propose(
-    usage: Usage,
+    records: Iterable[Record | LogProblem],
     decider: RecordDecider | None = None,
     *,
+    root: str = "",
     least: int = 3,
     file: RuleFile | None = None,
 ) -> Proposal:
-    """Return the smallest policy found that covers *usage*.
+    """Return the smallest policy found that covers what the calls of a log use.
 
     Args:
-        usage: what was used.
-        decider: the policy in force, which nothing of the proposal exceeds but
-            what its host guards against every rule.
-        least: how many distinct calls one rule is made of, at least, that
-            matches more than they.
-        file: of a host that it is written as, as *usage* was read; None is our notation.
+        records: of `read_log`.
+        decider: the policy in force, which nothing of the proposal exceeds but what its host
+            guards against every rule; without one a log says what its calls got.
+        root: the agent that starts every chain, in place of the one in the log.
+        least: how many distinct calls a rule is made of that matches more than they.
+        file: of a host that it is written as, for every agent; None is our notation.
 
     Raises:
         PolicyError: nothing was used.
     """
-    if not usage.calls:
+    bare = _Bare(file)
+    calls, left_out = _used(records, decider, root, file, bare)
+    if not calls:
         msg = "the logs hold no call to cover"
-        if usage.left_out:
-            whys = [f"{first}: {why}" for why, (_, first) in usage.left_out.items()]
-            msg += f": {'; '.join(whys)}"
+        if left_out:
+            msg += ": " + "; ".join(f"{first}: {why}" for why, (_, first) in left_out.items())
         told = "name the policy in force with --policy, other logs, or the first agent with --root"
         raise PolicyError(msg, help=told)
-    draft = _Draft(usage, decider, least, file)
+    draft = _Draft(calls, decider, least, file, bare.dialect)
     why = () if decider is None else draft.mend(decider)
     uncovered = tuple(draft.uncovered())
-    covered = sum(call.times for call in usage.calls) - sum(call.times for call in uncovered)
-    return Proposal(draft.text(), len(draft.agents), draft.rules, covered, uncovered, why)
+    covered = sum(call.times for call in calls) - sum(call.times for call in uncovered)
+    agents, rules = len(draft.agents), draft.rules
+    return Proposal(draft.text(), agents, rules, covered, uncovered, left_out, why)

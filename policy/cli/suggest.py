@@ -10,7 +10,7 @@ from pathlib import Path
 from policy.analysis.inputs import Hosts, load
 from policy.analysis.records.logs import log_files
 from policy.analysis.records.replay import RecordDecider
-from policy.analysis.suggest import Proposal, Usage, propose, usage_of
+from policy.analysis.suggest import Proposal, propose
 from policy.cli.console import Console, publish
 from policy.cli.replay import HOME, records
 from policy.cli.report import document as doc
@@ -29,20 +29,20 @@ def run(options: argparse.Namespace, console: Console) -> int:
         workspace = load(options.policy, Hosts.of(options)).workspace
         decider = RecordDecider(workspace, options.reading, HOME)
     file = rule_file_of(options.to) if options.to else None
-    usage = usage_of(records(files), decider, root=options.root, file=file)
-    proposal = propose(usage, decider, least=max(options.least, 2), file=file)
+    least = max(options.least, 2)
+    proposal = propose(records(files), decider, root=options.root, least=least, file=file)
     shown = [] if options.format == "text" else [doc.Verbatim(proposal.text)]
     report = doc.Report(
         "A policy that covers logged calls",
-        partial(_json, proposal, usage),
-        lambda _: [*_notes(proposal, usage, proven=decider is not None), *shown],
+        partial(_json, proposal),
+        lambda _: [*_notes(proposal, proven=decider is not None), *shown],
         content="" if shown else proposal.text,
     )
     publish(report, options, console)
     return int(bool(proposal.uncovered or proposal.why))
 
 
-def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Block]:
+def _notes(proposal: Proposal, *, proven: bool) -> Iterator[doc.Block]:
     rules = f"{count(proposal.rules, 'rule')} for {count(proposal.agents, 'agent')}"
     yield doc.Paragraph(f"covered: {count(proposal.covered, 'call')}, by {rules}")
     for each in proposal.uncovered[:_MOST]:
@@ -50,7 +50,7 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Bl
         yield doc.Paragraph((*told, f"  ({chain_text(each.chain)}): {each.why}"))
     if (left := len(proposal.uncovered) - _MOST) > 0:
         yield doc.Paragraph(f"not covered: {left:,} more")
-    for why, (number, first) in usage.left_out.items():
+    for why, (number, first) in proposal.left_out.items():
         yield doc.Paragraph(f"left out: {count(number, 'line')}, first {first}: {why}")
     if not proven:
         yield doc.Paragraph("not compared with a policy in force: name one with --policy")
@@ -60,6 +60,6 @@ def _notes(proposal: Proposal, usage: Usage, *, proven: bool) -> Iterator[doc.Bl
         yield doc.Paragraph(f"not proven that nothing exceeds the policy in force: {why}")
 
 
-def _json(proposal: Proposal, usage: Usage) -> Object:
-    said = {"text": FileContent(proposal.text), "left_out": usage.left_out.as_json()}
+def _json(proposal: Proposal) -> Object:
+    said = {"text": FileContent(proposal.text), "left_out": proposal.left_out.as_json()}
     return {**shape(proposal), **said, "exact": not proposal.why}

@@ -13,7 +13,7 @@ from policy.analysis.friction import friction
 from policy.analysis.records.logs import LogProblem, read_log
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, replay
-from policy.analysis.suggest import usage_of
+from policy.analysis.suggest import propose
 from policy.cli import main
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -105,9 +105,9 @@ def test_a_call_of_nobody_is_one_of_the_one_agent_that_starts_chains(root, decid
     log = [Record((), "Bash", {"command": "ls"}, source="a:1")]
     assert bool(replay(log, policy).outcomes) is decided
     assert bool(friction(log, policy).undecided) is not decided
-    assert bool(usage_of(log, policy).left_out.get("the log does not say which agent called")) is (
-        not decided
-    )
+    with pytest.raises(PolicyError) as raised:
+        propose(log, policy)
+    assert ("the log does not say which agent called" in str(raised.value)) is not decided
 
 
 def test_the_root_of_the_logs_may_be_another_agent():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider
-from policy.analysis.suggest import Proposal, propose, usage_of
+from policy.analysis.suggest import Proposal, propose
 from policy.cli import main
 from policy.core.decision import Decision
 from policy.core.effect import Effect
@@ -57,7 +57,7 @@ def proposed(
     records: list[Record], current: RecordDecider | None = None, least: int = 3
 ) -> Proposal:
     current = current or decider()
-    return propose(usage_of(records, current), current, least=least)
+    return propose(records, current, least=least)
 
 
 def lines(proposal: Proposal) -> list[str]:
@@ -132,9 +132,9 @@ def test_agents_are_started_as_they_were_and_get_what_they_need():
 
 def test_what_is_denied_is_left_out():
     current = decider()
-    usage = usage_of([bash("curl x"), bash("git log")], current)
-    assert usage.left_out == {"the call is denied": (1, "")}
-    assert lines(propose(usage, current)) == ["allow Bash(git log)"]
+    found = propose([bash("curl x"), bash("git log")], current)
+    assert found.left_out == {"the call is denied": (1, "")}
+    assert lines(found) == ["allow Bash(git log)"]
 
 
 @pytest.mark.parametrize("command", ["git log '*'", "git log \\*", "git add *"])
@@ -162,9 +162,9 @@ def test_without_a_policy_the_log_says_what_calls_got():
         Record(("main",), "Bash", {"command": "rm y"}, Effect.DENY),
         Record(("main",), "Bash", {"command": "rm z"}),
     ]
-    usage = usage_of(records)
-    assert lines(propose(usage)) == ["allow Bash(ls)", "ask Bash(rm x)"]
-    assert set(usage.left_out) == {"the call is denied", "the log does not say what the call got"}
+    found = propose(records)
+    assert lines(found) == ["allow Bash(ls)", "ask Bash(rm x)"]
+    assert set(found.left_out) == {"the call is denied", "the log does not say what the call got"}
 
 
 def test_settings_of_a_host_are_not_exceeded():
@@ -221,14 +221,15 @@ def policies(draw) -> str:
 def test_a_proposal_covers_what_was_used_and_exceeds_nothing(text, used):
     current = decider(text)
     records = [Record(("main", "explore") if below else ("main",), *call) for below, call in used]
-    usage = usage_of(records, current)
-    if not usage.calls:
+    try:
+        found = propose(records, current)
+    except PolicyError:
+        assert all(current.decide(record).effect is Effect.DENY for record in records)
         return
-    found = propose(usage, current)
     assert not found.why
     assert not found.uncovered
     printed = RecordDecider(load_tree(Memory({"a.policy": found.text})), "attenuated")
-    for names in usage.chains:
+    for names in [("main",), ("main", "explore")]:
         before, after = current.chain(names), printed.chain(names)
         assert isinstance(before, Chain)
         if isinstance(after, Decision):
@@ -321,11 +322,10 @@ def test_no_rule_is_made_of_shell_grammar_and_what_is_left_out_is_named(settings
         Record(("main",), "Bash", {"command": command}, Effect.ALLOW, source=f"log:{number}")
         for number, command in enumerate(COMMANDS)
     ]
-    usage = usage_of(records, file=CLAUDE if settings else None)
-    left_out = sum(count for count, _ in usage.left_out.values())
-    assert len(usage.calls) + left_out == len(COMMANDS)
-    assert all(why.startswith("no rule can allow") for why in usage.left_out)
-    found = propose(usage, file=CLAUDE if settings else None)
+    found = propose(records, file=CLAUDE if settings else None)
+    left_out = sum(count for count, _ in found.left_out.values())
+    assert found.covered + len(found.uncovered) + left_out == len(COMMANDS)
+    assert all(why.startswith("no rule can allow") for why in found.left_out)
     name = ".claude/settings.json" if settings else "t.policy"
     workspace = load_tree(Memory({name: found.text}))
     assert not [finding for finding in workspace.findings if str(finding.severity) != "note"]
@@ -343,8 +343,7 @@ def test_settings_hold_what_the_policy_in_force_takes_away():
     tree = Memory({".claude/settings.json": text})
     current = RecordDecider(load_tree(tree), "enforced")
     records = [bash(f"npm run build {n}") for n in range(3)]
-    usage = usage_of(records, current, file=CLAUDE)
-    found = propose(usage, current, file=CLAUDE)
+    found = propose(records, current, file=CLAUDE)
     assert json.loads(found.text) == {
         "permissions": {"allow": ["Bash(npm run build *)"], "deny": ["Read(.env)"]}
     }
@@ -356,18 +355,18 @@ def test_a_command_is_not_allowed_and_asked_for_at_once():
         Record(("main",), "Bash", {"command": "jq ."}, Effect.ALLOW),
         Record(("main",), "Bash", {"command": "jq . | rm x"}, Effect.ASK),
     ]
-    assert lines(propose(usage_of(records))) == ["allow Bash(jq .)", "ask Bash(rm x)"]
+    assert lines(propose(records)) == ["allow Bash(jq .)", "ask Bash(rm x)"]
 
 
 def test_no_rule_holds_a_credential():
-    usage = usage_of(
+    found = propose(
         [
             Record(("main",), "Bash", {"command": "sshpass -p hunter22 ssh x"}, Effect.ALLOW),
             Record(("main",), "Bash", {"command": "make"}, Effect.ALLOW),
         ]
     )
-    assert list(usage.left_out) == ["no rule may hold a credential"]
-    assert lines(propose(usage)) == ["allow Bash(make)"]
+    assert list(found.left_out) == ["no rule may hold a credential"]
+    assert lines(found) == ["allow Bash(make)"]
 
 
 def called(tool: str, effect: Effect = Effect.ALLOW, **arguments: object) -> Record:
@@ -375,7 +374,7 @@ def called(tool: str, effect: Effect = Effect.ALLOW, **arguments: object) -> Rec
 
 
 def settings_of(*records: Record) -> dict[str, list[str]]:
-    found = propose(usage_of(records, file=CLAUDE), file=CLAUDE)
+    found = propose(records, file=CLAUDE)
     permissions: dict[str, list[str]] = json.loads(found.text).get("permissions", {})
     return {effect: sorted(rules) for effect, rules in permissions.items()}
 
@@ -404,7 +403,7 @@ def test_settings_name_tools_as_the_host_reads_them():
 
 
 def test_a_rule_of_our_notation_names_the_project_as_people_do():
-    found = propose(usage_of([called("Glob", pattern="*.py")]))
+    found = propose([called("Glob", pattern="*.py")])
     assert lines(found) == ["allow Glob(.)"]
 
 
@@ -427,8 +426,7 @@ def test_a_call_that_was_asked_for_is_asked_for_under_a_wide_rule():
 @pytest.mark.parametrize("file", [None, CLAUDE])
 def test_no_wide_rule_is_proposed_that_runs_anything(file):
     commands = [f"docker compose {verb}" for verb in ("up", "down", "build")]
-    usage = usage_of([called("Bash", command=command) for command in commands], file=file)
-    found = propose(usage, file=file)
+    found = propose([called("Bash", command=command) for command in commands], file=file)
     assert (found.rules, found.covered, "*" in found.text) == (3, 3, False)
 
 
@@ -443,25 +441,25 @@ def test_each_call_that_is_not_covered_has_a_reason():
         called("Bash", command="ls && npm test"),
         called("Bash", command="find . -name '*.py'"),
     ]
-    found = propose(usage_of(records))
+    found = propose(records)
     assert [call.why for call in found.uncovered] == [
         "`Bash(npm test)` asks for it",
         "no rule can name it alone",
     ]
-    (found,) = propose(usage_of(records[:2], file=CLAUDE), file=CLAUDE).uncovered
+    (found,) = propose(records[:2], file=CLAUDE).uncovered
     assert found.why == "another call with `npm test` was asked for"
 
 
 def test_a_line_that_starts_an_agent_is_named():
-    usage = usage_of([called("Agent", subagent_type="x"), called("Bash", command="make")])
-    assert list(usage.left_out) == ["the chains of the other calls say which agents are started"]
+    found = propose([called("Agent", subagent_type="x"), called("Bash", command="make")])
+    assert list(found.left_out) == ["the chains of the other calls say which agents are started"]
 
 
 def test_a_rule_that_would_exceed_the_policy_in_force_is_the_reason():
     settings = json.dumps({"permissions": {"allow": ["Bash(make *)"]}})
     current = RecordDecider(load_tree(Memory({".claude/settings.json": settings})), "enforced")
-    usage = usage_of([bash("cat x | jq ."), bash("make a")], current)
-    why = {call.why for call in propose(usage, current).uncovered}
+    found = propose([bash("cat x | jq ."), bash("make a")], current)
+    why = {call.why for call in found.uncovered}
     assert why == {"its rule would grant more calls of `Bash` than the policy in force"}
 
 
@@ -489,7 +487,7 @@ def test_a_rule_that_would_exceed_the_policy_in_force_is_the_reason():
 def test_a_tool_that_a_rule_is_also_for_keeps_what_it_had(permissions, calls, rules):
     text = json.dumps({"permissions": permissions})
     current = RecordDecider(load_tree(Memory({".claude/settings.json": text})), "enforced")
-    found = propose(usage_of(calls, current, file=CLAUDE), current, file=CLAUDE)
+    found = propose(calls, current, file=CLAUDE)
     assert json.loads(found.text) == {"permissions": rules}
     assert not found.uncovered
     assert not found.why
@@ -499,7 +497,7 @@ def test_nothing_is_kept_back_for_a_rule_that_was_taken_out():
     text = json.dumps({"permissions": {"allow": ["Bash", "Monitor"]}})
     current = RecordDecider(load_tree(Memory({".claude/settings.json": text})), "enforced")
     calls = [bash("npm test"), bash("npm run x > out"), file("Edit", "src/a.ts")]
-    found = propose(usage_of(calls, current, file=CLAUDE), current, file=CLAUDE)
+    found = propose(calls, current, file=CLAUDE)
     assert [call.arguments["command"] for call in found.uncovered] == ["npm run x > out"]
     assert "ask" not in json.loads(found.text)["permissions"]
 
@@ -519,11 +517,12 @@ def test_nothing_is_kept_back_for_a_rule_that_was_taken_out():
     ],
 )
 def test_a_call_that_no_rule_can_say_is_left_out_for_what_it_is(command, kind):
-    (why,) = usage_of([Record(("main",), "Bash", {"command": command}, Effect.ALLOW)]).left_out
-    assert why == f"no rule can allow {kind}"
+    with pytest.raises(PolicyError) as raised:
+        propose([Record(("main",), "Bash", {"command": command}, Effect.ALLOW)])
+    assert raised.value.message.endswith(f": no rule can allow {kind}")
 
 
 def test_an_error_names_the_line_of_the_log():
-    usage = usage_of([Record((), "Bash", {"command": "ls"}, Effect.ALLOW, source="a:7")])
+    call = Record((), "Bash", {"command": "ls"}, Effect.ALLOW, source="a:7")
     with pytest.raises(PolicyError, match="a:7: the log does not say which agent called"):
-        propose(usage)
+        propose([call])

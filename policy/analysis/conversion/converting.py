@@ -2,10 +2,9 @@
 
 A project is read into common words (`policy.hosts.portable.Portable`): what each table says of a
 tool becomes one list, of which the first line that matches decides, and where a meet of lists
-cannot be written out, less is granted. The other host writes that, and what was written is read
-back by that host's own front end. What then differs, for any chain and call, is a loss
-(`policy.analysis.conversion.losses`). Where the other host would grant more, it is made to say
-less, round by round.
+cannot be written out, less is granted. The other host writes that and reads it back. What then
+differs, for any chain and call, is a loss (`policy.analysis.conversion.losses`). Where the other
+host would grant more, it is made to say less, round by round.
 """
 
 from __future__ import annotations
@@ -77,10 +76,7 @@ _Texts = dict[str, tuple[str, str]]
 def _about(tree: Tree, project: Project, carried: frozenset[str]) -> tuple[_Texts, list[Dropped]]:
     """Return the texts of agents, and the keys of files that no conversion carries over.
 
-    Args:
-        tree: where the files are.
-        project: whose.
-        carried: keys that tables, names and texts hold; of a mapping, those within count too.
+    Tables, names and texts hold the keys *carried*; of a mapping, those within count too.
     """
     texts: _Texts = {}
     dropped: list[Dropped] = []
@@ -373,9 +369,7 @@ class Conversion:
     def refusal(self, *, looser: bool = False, unproven: bool = False) -> str:
         """Return why the files must not be used, or "".
 
-        Args:
-            looser: whether more may be granted.
-            unproven: whether it need not be proven that no more is.
+        *looser* is whether more may be granted, *unproven* whether less need be proven.
         """
         title = f"{self.source} -> {self.host}"
         if self.looser and not looser:
@@ -399,7 +393,7 @@ def convert(
     Args:
         path: a folder, a file or a git revision, or a tree of files.
         to: a host.
-        source: convert the projects of this host alone.
+        source: the one host whose projects are converted, or "".
         allow_looser: leave a rule as it is where the other host grants more by it;
             else it is made to grant less, as long as that helps.
 

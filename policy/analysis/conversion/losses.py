@@ -50,10 +50,9 @@ COMMON: Final = DIALECT
 
 
 class CommonWords:
-    """Tables of one host with the names of tools and arguments that our notation has.
+    """Tables of a host with the names of tools and arguments that our notation has.
 
-    Args:
-        counterparts: tool of the host -> its name in our notation.
+    *counterparts* are: a tool of the host -> its name in our notation.
     """
 
     def __init__(self, counterparts: Mapping[str, str]) -> None:
@@ -275,9 +274,7 @@ class Loss:
         chain: the shortest chain it concerns, as the source names it.
         also: further chains it concerns in the same way.
         tool: in common words.
-        call: the witness; both decisions are of it.
-        before: what it gets of the source.
-        after: what it gets of the conversion.
+        call: the witness, which gets *before* of the source and *after* of the conversion.
     """
 
     chain: tuple[str, ...]
@@ -306,8 +303,6 @@ class ConversionSide:
     """A project, and how its words become the common ones.
 
     Attributes:
-        project: which.
-        words: the names of tools and arguments.
         names: agent, as the source has it -> what it is called here.
         above: agents that stand before each chain here.
     """
@@ -332,15 +327,10 @@ class ConversionSide:
     def starting(
         self, parent: Chain | None, agent: str, started: Chain | None, said: Mapping[str, str]
     ) -> Decision:
-        """Return what the call gets that starts *agent*.
+        """Return what the call of *parent* gets that starts *agent*, with the arguments *said*.
 
-        A host that starts agents by a call of its own reads nothing but the agent.
-
-        Args:
-            parent: the chain that starts it; None where it is the root.
-            agent: as the source has it.
-            started: the chain that comes of some such call, if one does.
-            said: the other arguments.
+        A host that starts agents by a call of its own reads nothing but the agent. *started* is
+        the chain that comes of some such call, if one does.
         """
         decision = Decision(Effect.ALLOW, Reason.DEFAULT)
         if parent is not None:
@@ -365,9 +355,7 @@ def losses(
     *,
     fixed: frozenset[str] = frozenset(),
 ) -> tuple[tuple[Loss, ...], tuple[Unproven, ...]]:
-    """Return what *target*, made of *source*, decides differently, looser first.
-
-    The second is what was not proven to be no looser.
+    """Return what *target* decides differently, and what is not proven to be no looser.
 
     Args:
         source: the project that was converted.

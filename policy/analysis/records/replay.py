@@ -34,12 +34,9 @@ class Undecided(dict[str, tuple[int, str]]):
 
 
 class RecordDecider:
-    """Decides logged calls by one policy.
+    """Decides logged calls by one policy, in one reading.
 
-    Args:
-        projects: the policy: a workspace, or one that was compiled.
-        reading: ``attenuated`` or ``enforced``.
-        home: the home folder of those who called, absolute; "" where unknown.
+    *home* is the home folder of those who called, absolute; "" where unknown.
     """
 
     def __init__(self, projects: Projects[Any], reading: str, home: str = "") -> None:
@@ -66,12 +63,7 @@ class RecordDecider:
         return found.decide(record.tool, record.call, checked=True)
 
     def chain(self, names: tuple[str, ...], cwd: str = "", project: str = "") -> Chain | Decision:
-        """Return the chain of agents *names*, or why it cannot come about.
-
-        Args:
-            names: from the root down.
-            cwd: the folder of the project, absolute, or "".
-            project: whose agents they are, where there are several.
+        """Return the chain of agents *names* of a project, or why it cannot come about.
 
         Raises:
             PolicyError: the policy has no agent for the first link, or several.
@@ -100,8 +92,6 @@ class Replayed:
     """Calls that got the same, and get the same.
 
     Attributes:
-        chain: who called.
-        tool: the tool.
         before: what the calls got; None where the log does not say.
         after: what they get now, of one of them.
         example: one of them.
@@ -171,7 +161,7 @@ def replay(
     """Decide logged calls again.
 
     Args:
-        records: of `policy.analysis.records.logs.read_log`.
+        records: of `read_log`.
         new: the policy to decide them by.
         old: what they got, in place of what the log says.
         root: the agent that starts every chain, in place of the one in the log;
@@ -214,13 +204,8 @@ def each_answered(
     """Yield the calls of a log, each with what *answer* returns, which is asked once of equal ones.
 
     A line without a call, and a call for which *answer* raises PolicyError, goes to *undecided*.
-
-    Args:
-        records: of `policy.analysis.records.logs.read_log`.
-        answer: what is asked of each distinct call.
-        root: the agent that starts every chain, in place of the one in the log, or "".
-        undecided: to add to.
-        start: who made the calls of which the log says nothing of that, or "".
+    *root* starts every chain in place of the one in the log, and *start* made the calls of which
+    the log says nothing of who did, where these are not "".
     """
     known: dict[bytes, _Answer] = {}
     for record in records:
