@@ -12,8 +12,9 @@ What a parser says is wrong is about its own state. Only the place where it stop
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import yaml
@@ -56,19 +57,31 @@ def read_yaml(source: Source, start: int = 0, end: int | None = None) -> Node:
     return root
 
 
-def read_loosely(source: Source, start: int, end: int) -> Node:
+def read_loosely(
+    source: Source, start: int, end: int, plain: Mapping[int, int] = MappingProxyType({})
+) -> Node:
     """Return the document as a program reads it that refuses no anchor, tag or repeated key.
 
     Of a repeated key the last counts. Characters that YAML does not allow, and tabs that lines
     begin with, are read as blanks.
+
+    Args:
+        source: the text.
+        start: where the document begins.
+        end: where it ends.
+        plain: start -> end of what is read as a text, as if it stood in quotes.
 
     Raises:
         PolicyError: the text is no YAML even so.
 
     """
     part = _part(source, start, end)
-    blank = _LEADING_TABS.sub(lambda found: " " * len(found[0]), part.text)
-    return _built(_Builder(part, is_loose=True), part, _UNPRINTABLE.sub(" ", blank))
+    letters = [*part.text]
+    for first, last in plain.items():
+        letters[first - part.start : last - part.start] = "x" * (last - first)
+    blank = _LEADING_TABS.sub(lambda found: " " * len(found[0]), "".join(letters))
+    builder = _Builder(part, is_loose=True, plain=plain)
+    return _built(builder, part, _UNPRINTABLE.sub(" ", blank))
 
 
 def _part(source: Source, start: int, end: int) -> Span:
@@ -129,9 +142,10 @@ class _Builder:
     Aliases are resolved: one of a thousand values counts as a thousand.
     """
 
-    def __init__(self, part: Span, *, is_loose: bool) -> None:
+    def __init__(self, part: Span, *, is_loose: bool, plain: Container[int] = ()) -> None:
         self.source = part.source
         self.is_loose = is_loose
+        self.plain = plain
         self.offset = part.start
         self.root: Node | None = None
         self.errors: list[PolicyError] = []
@@ -189,6 +203,8 @@ class _Builder:
 
     def _scalar(self, event: yaml.ScalarEvent) -> ScalarNode:
         span = self._span(event)
+        if span.start in self.plain:
+            return ScalarNode(span.text, span)
         if event.style in ("'", '"'):
             return ScalarNode(event.value, span, quoted=True)
         if event.style in ("|", ">"):

@@ -34,22 +34,7 @@ from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
 
-__all__ = [
-    "Definition",
-    "content_of",
-    "entries_in",
-    "header_of",
-    "letters_of",
-    "looks_like_agent",
-    "read_agent",
-    "read_header",
-    "read_list",
-    "tool_of",
-]
-
 # --- YAML that the host mends ---------------------------------------------------------
-
-READ_ANYWAY: Final = "the host reads it anyway, with quotes around what needs them"
 
 
 def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:
@@ -64,11 +49,11 @@ def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:
     return _loosely(header) or _mended(header), error
 
 
-def _loosely(part: Span) -> Node | None:
+def _loosely(part: Span, plain: Mapping[int, int] | None = None) -> Node | None:
     from policy.files.yaml_nodes import read_loosely  # noqa: PLC0415  # where there are agents alone
 
     try:
-        return read_loosely(part.source, part.start, part.end)
+        return read_loosely(part.source, part.start, part.end, plain or {})
     except PolicyError:
         return None
 
@@ -88,52 +73,18 @@ def _needs_quotes(value: str) -> bool:
 
 
 def _mended(header: Span) -> Node | None:
-    """Return what the host reads with quotes around the values that need them.
-
-    Such a value is read as a plain word of its length, so that all places are those of the file.
-    """
-    source, letters, values = header.source, [*header.source.text], dict[int, int]()
-    at = header.start
+    """Return what the host reads with quotes around the values that need them."""
+    values, at = dict[int, int](), header.start
     for line in header.text.split("\n"):
         found = _ENTRY.fullmatch(line)
         if found and _needs_quotes(found[1]):
-            start, end = at + found.start(1), at + len(line)
-            values[start] = end
-            letters[start:end] = "x" * (end - start)
+            values[at + found.start(1)] = at + len(line)
         at += len(line) + 1
-    node = _loosely(Source(source.name, "".join(letters)).span(header.start, header.end))
+    node = _loosely(header, values)
     if node is None:
         return None
     read = {(each.span.start, each.span.end) for each in walk(node)}
-    return _placed(node, source, values) if values.items() <= read else None
-
-
-def _placed(node: Node, source: Source, values: Mapping[int, int]) -> Node:
-    """Return *node* in *source*, with the text of the *values* there."""
-    match node:
-        case ScalarNode():
-            return _placed_scalar(node, source, values)
-        case SequenceNode():
-            items = tuple(_placed(item, source, values) for item in node.items)
-            return SequenceNode(items, _span_in(source, node))
-        case MappingNode():
-            entries = tuple(
-                NodeEntry(
-                    _placed_scalar(entry.key, source, values), _placed(entry.value, source, values)
-                )
-                for entry in node.entries
-            )
-            return MappingNode(entries, _span_in(source, node))
-
-
-def _placed_scalar(node: ScalarNode, source: Source, values: Mapping[int, int]) -> ScalarNode:
-    span = _span_in(source, node)
-    value = span.text if span.start in values else node.value
-    return ScalarNode(value, span, quoted=node.quoted)
-
-
-def _span_in(source: Source, node: Node) -> Span:
-    return source.span(node.span.start, node.span.end)
+    return node if values.items() <= read else None
 
 
 # --- lists of tools, in every spelling that the host takes ---------------------------
@@ -152,28 +103,30 @@ def read_list(node: Node | None, key: str) -> tuple[DeclaredTools, list[Finding]
     if isinstance(node, SequenceNode) and not node.items:
         return DeclaredTools(Presence.EMPTY, span=node.span), []
     items = node.items if isinstance(node, SequenceNode) else (node,)
-    others = [item for item in items if not _is_text(item)]
-    if len(others) == len(items):
-        return DeclaredTools(Presence.ILL_TYPED, span=node.span), [
-            find("wrong-type", node.span, key=key)
-        ]
+    others = [each for each in items if not isinstance(_value(each), str | None)]
     findings = [find("wrong-type", item.span, key=key) for item in others]
+    if len(others) == len(items):
+        found = [find("wrong-type", node.span, key=key)]
+        return DeclaredTools(Presence.ILL_TYPED, span=node.span), found
     matchers: list[Matcher] = []
-    texts = [item for item in items if isinstance(item, ScalarNode) and isinstance(item.value, str)]
-    for item in texts:
-        for start, end in entries_in(str(item.value)):
-            text, span = str(item.value)[start:end], item.part(start, end)
+    presence = Presence.EMPTY
+    for item in items:
+        value = _value(item)
+        if not isinstance(item, ScalarNode) or not isinstance(value, str):
+            continue
+        presence = Presence.LISTED if value.strip(", ") else presence
+        for start, end in entries_in(value):
+            text, span = value[start:end], item.part(start, end)
             try:
                 matchers.append(parse_matcher(text, span))
             except PolicyError:
                 findings.append(find("unknown-tool", span, case="text", name=cite(text)))
-    is_listed = any(str(item.value).strip(", ") for item in texts)
-    presence = Presence.LISTED if is_listed else Presence.EMPTY
     return DeclaredTools(presence, tuple(matchers), span=node.span), findings
 
 
-def _is_text(node: Node) -> bool:
-    return isinstance(node, ScalarNode) and (node.value is None or isinstance(node.value, str))
+def _value(node: Node | None) -> object:
+    """Return the value of a scalar; what is none, for a collection."""
+    return node.value if isinstance(node, ScalarNode) else node
 
 
 def tool_of(matcher: Matcher) -> str:
@@ -204,46 +157,36 @@ def entries_in(text: str) -> Iterator[tuple[int, int]]:
 
 # The host leaves the agent out rather than run it without its guard (2.1.329, observed).
 
-_GROUPS: Final = "an object of events, each a list of matchers,"
-
 
 def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
     """Yield why the host does not load the agent with this front matter."""
     given = front.get("hooks")
     for entry in front.entries:
         is_scanned = entry.name not in {"hooks", *known_hooks.UNSCANNED}
-        if is_scanned and _has_guards(entry.name, entry.value):
+        if is_scanned and _guards(entry, groups=entry.name not in known_hooks.EVENTS):
             yield ShapeMistake("it below `hooks`", f"`{entry.name}`", entry.value)
     if given is None or (isinstance(given, ScalarNode) and not given.value):
         return
-    if not isinstance(given, MappingNode) or _is_matcher(given):
-        yield ShapeMistake(_GROUPS, "`hooks`", given)
+    if not isinstance(given, MappingNode) or _is_group(given):
+        wanted = "an object of events, each a list of matchers,"
+        yield ShapeMistake(wanted, "`hooks`", given)
         return
     for entry in given.entries:
         listed = isinstance(entry.value, SequenceNode)  # as those of a misspelt event
-        if entry.name not in known_hooks.EVENTS and _holds_guards(entry.value, groups=not listed):
+        if entry.name not in known_hooks.EVENTS and _guards(entry, groups=not listed):
             yield ShapeMistake("an event", "what guards calls", entry.value)
     yield from read_hooks(given)[1]
 
 
-def _has_guards(name: str, node: Node) -> bool:
-    """Return whether hooks that guard calls are in the value of a key, or it is one for them."""
-    is_guard = name in known_hooks.GUARDS and _has_hooks(node)
-    return is_guard or _holds_guards(node, groups=name not in known_hooks.EVENTS)
+def _guards(entry: NodeEntry, *, groups: bool) -> bool:
+    """Return whether hooks that guard calls are somewhere in *entry*, or *groups* of any hooks."""
+    mappings = [each for each in walk(entry.value) if isinstance(each, MappingNode)]
+    entries = [entry, *(inner for each in mappings for inner in each.entries)]
+    named = any(each.name in known_hooks.GUARDS and _has_hooks(each.value) for each in entries)
+    return named or (groups and any(map(_is_group, mappings)))
 
 
-def _holds_guards(node: Node, *, groups: bool) -> bool:
-    """Return whether hooks that guard calls are somewhere in *node*.
-
-    Where *groups* says so, a group of hooks without its event counts as well.
-    """
-    mappings = [each for each in walk(node) if isinstance(each, MappingNode)]
-    entries = (entry for each in mappings for entry in each.entries)
-    named = any(entry.name in known_hooks.GUARDS and _has_hooks(entry.value) for entry in entries)
-    return named or (groups and any(map(_is_matcher, mappings)))
-
-
-def _is_matcher(node: MappingNode) -> bool:
+def _is_group(node: MappingNode) -> bool:
     """Return whether *node* is a group of hooks, as they are below an event."""
     hooks = node.get("hooks")
     return hooks is not None and (node.get("matcher") is not None or _has_hooks(hooks))
@@ -308,21 +251,18 @@ def header_of(source: Source) -> str:
     return "" if front is None else "\n" + front.header.text
 
 
+_OWN_KEYS: Final = ("tools", "disallowedTools", "color", "permissionMode")
+
+
 def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
-    """Return whether the file has the front matter of an agent, readable or not.
+    """Return whether a file has the front matter of an agent, readable or not.
 
-    Args:
-        source: a Markdown file.
-        certainly: whether it must also have a key that little else has.
-
+    It is so *certainly* only with a key that little else has.
     """
     header = header_of(source)
     if "\nname:" not in header or "\ndescription:" not in header:
         return False
-    return not certainly or any(f"\n{key}:" in header for key in _KEYS_OF_AGENTS)
-
-
-_KEYS_OF_AGENTS: Final = ("tools", "disallowedTools", "color", "permissionMode")
+    return not certainly or any(f"\n{key}:" in header for key in _OWN_KEYS)
 
 
 _SKIPPED: Final = "the host leaves the file out, so there is no such agent"
@@ -349,17 +289,18 @@ def read_agent(
     node, mistake = read_header(front.header)
     findings: list[Finding] = []
     if mistake is not None:
-        consequence = _SKIPPED if node is None else READ_ANYWAY
+        mended = "the host reads it anyway, with quotes around what needs them"
+        consequence = _SKIPPED if node is None else mended
         findings += Finding.of(mistake, "bad-front-matter", consequence=consequence)
     if isinstance(node, MappingNode):
         return _Reader(node, front.opening, plugin, unnamed, findings).read(), findings
     if node is not None:
-        findings.append(_bad("expected keys and values", front.opening, _SKIPPED))
+        findings.append(_bad("expected keys and values", front.opening))
     return None, findings
 
 
-def _bad(message: str, span: Span, help: str = "") -> Finding:
-    return Finding("bad-front-matter", message, Severity.ERROR, span, help=help)
+def _bad(message: str, span: Span) -> Finding:
+    return Finding("bad-front-matter", message, Severity.ERROR, span, help=_SKIPPED)
 
 
 @define
@@ -378,18 +319,23 @@ class _Reader:
         if named is None:
             return None
         for mistake in () if self.plugin else unloadable(self.node):
-            self.findings.append(_bad(mistake.message, mistake.node.span, _SKIPPED))
+            self.findings.append(_bad(mistake.message, mistake.node.span))
             return None
-        self._keys()
         name, span = named
-        memory = self.node.get("memory")
+        self._note_misspelt()
+        servers = self._kept("mcpServers")
         return Definition(
             name,
             self._list("tools"),
             self._list("disallowedTools"),
             self._mode(),
-            memory=isinstance(memory, ScalarNode) and memory.value in ("user", "project", "local"),
-            servers=tuple(_servers(self._kept("mcpServers"))),
+            memory=_value(self.node.get("memory")) in ("user", "project", "local"),
+            # `- name: {command: …}` brings one along; `- name` is one that is there already.
+            servers=tuple(
+                server_name(entry.name)
+                for item in (servers.items if isinstance(servers, SequenceNode) else (servers,))
+                for entry in (item.entries if isinstance(item, MappingNode) else ())
+            ),
             hooks=read_hooks(self._kept("hooks"))[0],
             plugin=self.plugin,
             place=span.place,
@@ -398,8 +344,7 @@ class _Reader:
 
     def _named(self) -> tuple[str, Span] | None:
         given = self.node.get("name")
-        name = given.value if isinstance(given, ScalarNode) else None
-        name = self.unnamed if given is None else name
+        name = self.unnamed if given is None else _value(given)
         span = self.opening if given is None else given.span
         described = self.node.get("description")
         if not isinstance(name, str) or not name.strip():
@@ -430,7 +375,7 @@ class _Reader:
         value = self._kept("permissionMode")
         if value is None:
             return None
-        mode = value.value if isinstance(value, ScalarNode) else None
+        mode = _value(value)
         if mode == "manual":
             return "default"
         if not isinstance(mode, str) or mode not in MODES:
@@ -441,25 +386,13 @@ class _Reader:
             self.findings.append(find("permission-mode-ignored", value.span, case="bypass"))
         return mode
 
-    def _keys(self) -> None:
+    def _note_misspelt(self) -> None:
         for name, span in ((entry.name, entry.key.span) for entry in self.node.entries):
             meant = MISSPELT.get(letters_of(name), "")
             near = difflib.get_close_matches(name, sorted(FIELDS), 1, 0.8)
-            if name in FIELDS:
-                continue
-            if meant:
-                self.findings.append(find("misspelt-key", span, case=meant, name=name))
-            elif near:
-                found = find("misspelt-key", span, case="near", name=name, near=near[0])
-                self.findings.append(found)
-
-
-def _servers(node: Node | None) -> Iterator[str]:
-    # `- name: {command: …}` brings one along; `- name` is one that is there already.
-    items = node.items if isinstance(node, SequenceNode) else (node,)
-    for item in items:
-        if isinstance(item, MappingNode):
-            yield from (server_name(entry.name) for entry in item.entries)
+            if name not in FIELDS and (meant or near):
+                case, word = meant or "near", "".join(near)
+                self.findings.append(find("misspelt-key", span, case=case, name=name, near=word))
 
 
 def letters_of(key: str) -> str:
