@@ -5,13 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from policy.commands.knowledge import (
-    FileTools,
-    Kinds,
-    Shell,
-    Variables,
-    Wrapping,
-)
+from policy.commands.knowledge import FileTools, Kinds, Shell, Variables, Wrapping
 from policy.core.values import evolve
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
@@ -22,7 +16,6 @@ from policy.hosts.claude.data.programs import (
     READ_ONLY_PROGRAMS,
     WRAPPING,
 )
-from policy.hosts.claude.data.tools import INPUTS
 from policy.hosts.claude.data.unchecked import GUARDED, UNCHECKED, UNEXPANDED
 from policy.hosts.claude.defaults import is_judged
 from policy.hosts.claude.options import VERSION
@@ -30,8 +23,6 @@ from policy.hosts.claude.session import EDITING_MODES, ClaudeSession
 from policy.hosts.claude.shell.doubtful import COMPOUND
 from policy.patterns.tokens import folded
 from policy.tables.dialect import Dialect
-
-__all__ = ["denies_rest", "dialect"]
 
 _SHELL: Final = Shell(
     reader="claude",
@@ -96,7 +87,7 @@ def _dialect(session: ClaudeSession, mode: str) -> Dialect:
     return Dialect(
         f"claude-code@{VERSION}",
         arguments=known.ARGUMENTS,
-        inputs=INPUTS,
+        inputs=known.INPUTS,
         aliases=known.ALIASES,
         aliased=False,
         shell=_shell_below(session.cwd, session.home, mode in EDITING_MODES),

@@ -24,8 +24,6 @@ from policy.files.nodes import (
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data.tools import ALIASES
 
-__all__ = ["LIST", "Hook", "read_hooks", "takes"]
-
 
 @frozen
 class Hook:
@@ -132,12 +130,10 @@ def _wrong(item: MappingNode, wrong: list[ShapeMistake]) -> bool:
     """Add what is wrong with a hook; return whether there is something."""
     before = len(wrong)
     kind = item.get("type")
-    named = kind.value if isinstance(kind, ScalarNode) else None
-    needed = known_hooks.TYPES.get(named) if isinstance(named, str) else None
+    needed = known_hooks.TYPES.get(_text(kind))
     if needed is None:
-        wrong.append(
-            ShapeMistake("one of " + ", ".join(known_hooks.TYPES), "`type` of a hook", kind or item)
-        )
+        wanted_types = "one of " + ", ".join(known_hooks.TYPES)
+        wrong.append(ShapeMistake(wanted_types, "`type` of a hook", kind or item))
     wrong += (
         ShapeMistake(known_hooks.FIELDS[name].wanted, f"`{name}` of a hook", item)
         for name in needed or ()
@@ -150,26 +146,18 @@ def _wrong(item: MappingNode, wrong: list[ShapeMistake]) -> bool:
     return len(wrong) > before
 
 
-_RUN: Final = ("command", "prompt", "url", "tool")
-
-
 def _hook(event: str, matcher: Node | None, item: MappingNode, key: Span) -> Hook:
-    condition = item.get("if")
-    values = {e.name: e.value for e in item.entries}
-    runs = next((value for name in _RUN if (value := values.get(name))), item)
-    waits = values.get("async")
+    condition, waits = item.get("if"), item.get("async")
+    runs = [item.get(name) for name in ("command", "prompt", "url", "tool")]
+    at = item.span if matcher is None else matcher.span
     return Hook(
         event,
         _text(matcher),
         _text(condition),
-        _text(runs),
-        not (isinstance(waits, ScalarNode) and waits.value is True),
-        key
-        if event not in known_hooks.EVENTS
-        else matcher.span
-        if matcher is not None
-        else item.span,
-        condition.span if condition is not None else item.span,
+        next((_text(each) for each in runs if each), ""),
+        waits=not (isinstance(waits, ScalarNode) and waits.value is True),
+        place=at if event in known_hooks.EVENTS else key,
+        span=item.span if condition is None else condition.span,
     )
 
 

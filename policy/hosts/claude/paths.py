@@ -18,13 +18,7 @@ from policy.patterns.notations import Unusable
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import BLANKS, Gap
 
-__all__ = ["Anchors", "Negation", "path_patterns"]
-
 # --- globs ----------------------------------------------------------------------------
-
-
-class Negation(Unusable):
-    """A pattern that begins with ``!``."""
 
 
 # `[!a]` is one of `!` and `a`, and so is `[^a]`: no set is negated.
@@ -47,15 +41,6 @@ _ODD: Final = re.compile(r"\\[0-9bBcfknrtuvx]")
 
 # Of two pairs of stars in front the second stands for one folder.
 _TWICE: Final = re.compile(r"(/?\*\*/)\*\*/")
-
-# What alone names nothing.
-_ANCHORS: Final = ("~", "~/", ".", "./")
-
-
-def _literal_set(found: re.Match[str]) -> str:
-    return f"[{found[2]}{found[1]}]"
-
-
 # `src/**`, whose depth depends on the list it stands in.
 _FOLDER: Final = re.compile(r"[^/]+/\*\*\Z")
 
@@ -64,11 +49,9 @@ def _read_glob(text: str, anchors: Anchors, effect: Effect) -> tuple[tuple[str, 
     """Return the folders that ``Read(text)`` is relative to, and what it names there.
 
     Raises:
-        Negation: *text* begins with ``!``.
-        Unusable: no path can match it.
-
+        Unusable: no path can match it, e.g. since it begins with ``!``.
     """
-    glob = _SET.sub(_literal_set, text.rstrip(" \t"))
+    glob = _SET.sub(lambda found: f"[{found[2]}{found[1]}]", text.rstrip(" \t"))
     if "[]" in glob:
         raise Unusable("`[]` stands for no character")
     if "\\" in glob and (glob.endswith("/**") or not _ESCAPED.fullmatch(glob)):
@@ -79,8 +62,8 @@ def _read_glob(text: str, anchors: Anchors, effect: Effect) -> tuple[tuple[str, 
     if glob and not glob.strip("/"):
         raise Unusable(f"`{glob}` alone matches nothing; all below it is `{glob}**`")
     if glob.startswith("!"):
-        raise Negation("it opens what rules before it shut")
-    if glob in _ANCHORS:
+        raise Unusable("it opens what rules before it shut")
+    if glob in ("~", "~/", ".", "./"):
         raise Unusable(f"`{glob}` alone matches nothing; name what is below it")
     if glob.startswith("//"):
         return ("",), _above("/" + glob.lstrip("/"))
@@ -89,13 +72,11 @@ def _read_glob(text: str, anchors: Anchors, effect: Effect) -> tuple[tuple[str, 
     if glob.startswith("/"):
         return (anchors.source,), _above(glob)
     others = () if effect is Effect.ALLOW else anchors.others
-    return (anchors.cwd, *others), _above(_at_depth(glob.removeprefix("./"), effect))
-
-
-def _at_depth(glob: str, effect: Effect) -> str:
+    glob = glob.removeprefix("./")
     if _FOLDER.match(glob):
-        return ("/" if effect is Effect.ALLOW else "**/") + glob.removesuffix("/**").rstrip(" \t")
-    return glob
+        depth = "/" if effect is Effect.ALLOW else "**/"
+        glob = depth + glob.removesuffix("/**").rstrip(" \t")
+    return (anchors.cwd, *others), _above(glob)
 
 
 def _above(glob: str) -> str:
@@ -140,9 +121,7 @@ def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern,
     """Return what ``Read(text)`` matches in a list of this effect.
 
     Raises:
-        Negation: *text* begins with ``!``.
         Unusable: no path can match it.
-
     """
     folders, glob = _read_glob(text, anchors, effect)
     found = [each for folder in folders for each in notations.paths(glob, folder, fold=True)]

@@ -22,8 +22,6 @@ from policy.hosts.claude.data.settings import EVENTS
 from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.language.syntax import DeclaredTools, Presence
 
-__all__ = ["Skill", "looks_like_skill", "read_skill"]
-
 
 @frozen
 class Skill:
@@ -56,16 +54,13 @@ class Skill:
     folder: str = ""
 
 
+_LISTS: Final = ("allowed-tools", "disallowed-tools")
+
+
 def looks_like_skill(source: Source) -> bool:
     """Return whether the front matter of a file says which tools a skill or a command has."""
     header = header_of(source)
     return any(f"\n{key}:" in header for key in _LISTS)
-
-
-_LISTS: Final = ("allowed-tools", "disallowed-tools")
-
-
-_UNREAD: Final = "the host reads nothing of it, so the lists allow nothing and take nothing away"
 
 
 def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
@@ -78,14 +73,22 @@ def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
         return Skill(name)
     node, mistake = read_header(front.header)
     if node is None and mistake is not None:
-        return Skill(name, findings=Finding.of(mistake, "bad-front-matter", consequence=_UNREAD))
+        lost = "the host reads nothing of it, so the lists allow nothing and take nothing away"
+        return Skill(name, findings=Finding.of(mistake, "bad-front-matter", consequence=lost))
     if not isinstance(node, MappingNode):
         return Skill(name)
     allowed, found = read_list(node.get("allowed-tools"), "allowed-tools")
-    disallowed, more = _disallowed(node)
-    hooks = node.get("hooks")
-    typed = node.get("disable-model-invocation")
-    called, context = node.get("name"), node.get("context")
+    # What a skill takes away stands at the first of two keys that has a value.
+    disallowed, more = read_list(node.get("disallowed-tools"), "disallowed-tools")
+    if disallowed.presence in (Presence.ABSENT, Presence.NULL):
+        disallowed, more = read_list(node.get("disallowedTools"), "disallowedTools")
+    hooks, called = node.get("hooks"), node.get("name")
+    typed, context = node.get("disable-model-invocation"), node.get("context")
+    more += (
+        find("misspelt-key", entry.key.span, case="skill", name=entry.name)
+        for entry in node.entries
+        if entry.name not in _LISTS and letters_of(entry.name) in ("allowedtools", "allowedtool")
+    )
     return Skill(
         name,
         allowed,
@@ -95,20 +98,9 @@ def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
         forked=isinstance(context, ScalarNode) and context.value == "fork",
         hooks=read_hooks(hooks)[0],
         span=allowed.span,
-        findings=(*found, *more, *_misspelt(node)),
+        findings=(*found, *more),
         called="" if command else _called(name, called),
     )
-
-
-def _disallowed(node: MappingNode) -> tuple[DeclaredTools, list[Finding]]:
-    """Return what a skill takes away, by the first of two keys that has a value."""
-    found = read_list(node.get(_TAKING_AWAY[0]), _TAKING_AWAY[0])
-    if found[0].presence in (Presence.ABSENT, Presence.NULL):
-        return read_list(node.get(_TAKING_AWAY[1]), _TAKING_AWAY[1])
-    return found
-
-
-_TAKING_AWAY: Final = ("disallowed-tools", "disallowedTools")
 
 
 def _called(name: str, node: Node | None) -> str:
@@ -126,11 +118,3 @@ def _has_hooks(node: Node | None) -> bool:
     if not isinstance(node, MappingNode) or read_hooks(node)[1]:
         return False
     return any(e.name in EVENTS and isinstance(e.value, SequenceNode) for e in node.entries)
-
-
-def _misspelt(node: MappingNode) -> tuple[Finding, ...]:
-    return tuple(
-        find("misspelt-key", entry.key.span, case="skill", name=entry.name)
-        for entry in node.entries
-        if entry.name not in _LISTS and letters_of(entry.name) in ("allowedtools", "allowedtool")
-    )

@@ -41,52 +41,39 @@ from policy.patterns.tokens import Gap, in_any_case
 from policy.tables.ruleset import Entry
 from policy.tables.table import SPAWN_TOOL
 
-__all__ = ["HOSTS", "RULE_FILE", "WRITER", "commands"]
-
-
 # The hosts that are fetched from without asking, be it a section of them: rules name whole ones.
-HOSTS: Final = tuple(
+_HOSTS: Final = tuple(
     (name, notations.hosts(name)[0])
     for name in dict.fromkeys(address.partition("/")[0] for address in PREAPPROVED)
 )
 
 
-def commands(granted: Sequence[Pattern]) -> Iterator[str]:
+def _commands(
+    granted: Sequence[Pattern],
+    before: str = "",
+    programs: Mapping[str, Program] = READ_ONLY_PROGRAMS,
+) -> Iterator[str]:
     """Yield the commands that run without a rule and of which not all calls are *granted*.
 
     If some are granted, no rule can name the rest alone, so all are yielded.
     """
-    yield from _below("", READ_ONLY_PROGRAMS, granted)
-
-
-def _below(
-    before: str, programs: Mapping[str, Program], granted: Sequence[Pattern]
-) -> Iterator[str]:
     for name, program in programs.items():
         text = f"{before}{name}"
-        wanted = notations.commands(f"{text} *")
-        if all(covers(pattern, granted) for pattern in wanted):
+        if all(covers(pattern, granted) for pattern in notations.commands(f"{text} *")):
             continue
         if program.subcommands:
-            yield from _below(f"{text} ", program.subcommands, granted)
-        if not program.harmless:
-            continue
-        if program.subcommands and any(_starts(pattern, text) for pattern in granted):
-            yield text
-        else:
-            yield f"{text} *"
-
-
-def _starts(pattern: Pattern, text: str) -> bool:
-    first = pattern.tokens[0] if pattern.tokens else ""
-    return isinstance(first, str) and first.startswith(f"{text} ")
+            yield from _commands(granted, f"{text} ", program.subcommands)
+        if program.harmless:
+            firsts = (pattern.tokens[0] if pattern.tokens else "" for pattern in granted)
+            begun = any(isinstance(one, str) and one.startswith(f"{text} ") for one in firsts)
+            yield text if program.subcommands and begun else f"{text} *"
 
 
 _MAIN: Final = "main"
 _ALLOW, _ASK, _DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 _READING: Final = known.FILE_TOOLS["Read"]
 _EDITING: Final = known.FILE_TOOLS["Edit"]
-_GLOB_OF_SERVER: Final = "mcp__"
+_SERVER: Final = "mcp__"
 
 
 def _write(portable: Portable) -> WrittenFiles:
@@ -97,21 +84,17 @@ def _write(portable: Portable) -> WrittenFiles:
     settings.write()
     files = {".claude/settings.json": settings.text()}
     for agent in portable.agents[1:]:
-        tools = [*settings.pool(agent)]
+        tools = ", ".join(settings.pool(agent)) or "[]"
         lines = [f"name: {names[agent.name]}", f"description: {quoted(agent.one_line)}"]
-        listed = ", ".join(tools) if tools else "[]"
         body = f"\n{agent.prompt}\n" if agent.prompt else ""
-        text = "\n".join(["---", *lines, f"tools: {listed}", "---", body])
+        text = "\n".join(["---", *lines, f"tools: {tools}", "---", body])
         files[f".claude/agents/{names[agent.name]}.md"] = text
-    servers = (tool for agent in portable.agents for tool in agent.tools if _is_server(tool))
+    # What rules say by the name of a server they say of its tools.
+    named = (tool for agent in portable.agents for tool in agent.tools)
+    servers = {t for t in named if t.startswith(_SERVER) and "__" not in t.removeprefix(_SERVER)}
     return WrittenFiles(
         files, names, dropped=portable.dropped_starts, fixed=frozenset({known.LAST, *servers})
     )
-
-
-def _is_server(name: str) -> bool:
-    """Return whether it is the name of a server: what rules say by it they say of its tools."""
-    return name.startswith(_GLOB_OF_SERVER) and "__" not in name.removeprefix(_GLOB_OF_SERVER)
 
 
 @define
@@ -125,23 +108,18 @@ class _Settings:
     granted: dict[str, ToolRules] = field(factory=dict)
 
     @property
-    def asks(self) -> bool:
-        """Whether a call that no rule applies to is asked for; else it is denied."""
-        return self.agent.otherwise is not _DENY
-
-    @property
     def default(self) -> Effect:
         """The effect for a call that no rule applies to."""
-        return _ASK if self.asks else _DENY
+        return _DENY if self.agent.otherwise is _DENY else _ASK
 
     def add(self, effect: Effect, rule: str) -> None:
         """Add a rule; in a mode that never asks, one that denies in place of one that asks."""
-        self.rules[_DENY if effect is _ASK and not self.asks else effect][rule] = None
+        self.rules[self.default if effect is _ASK else effect][rule] = None
 
     def text(self) -> str:
         """Return the file."""
         rules = {effect: each for effect, each in self.rules.items() if each}
-        return _settings(rules, defaultMode="default" if self.asks else "dontAsk")
+        return _settings(rules, defaultMode="default" if self.default is _ASK else "dontAsk")
 
     def write(self) -> None:
         """Write the rules of every tool."""
@@ -155,15 +133,18 @@ class _Settings:
             self._whole(tool, self.agent.about(tool).least)
         for tool, said in self.agent.tools.items():
             if tool not in known.NAMES and tool != SPAWN_TOOL:
-                self._other(tool, said)
+                effect = said.least
+                self.granted[tool] = ToolRules(effect)
+                is_name = not is_glob(tool) and "(" not in tool
+                if is_name and (effect is _ALLOW or effect < self.default):
+                    self.add(effect, tool)
         for glob, effect in self.agent.globs.items():
-            literal = glob.startswith(_GLOB_OF_SERVER) and "*" not in glob[5:].partition("__")[0]
-            if effect is _DENY or (effect is _ALLOW and literal):
-                named = (t for t in self.agent.tools if glob_matches(glob, t))
-                if effect is _DENY or all(
-                    self.agent.tools[tool].constant is _ALLOW for tool in named
-                ):
-                    self.add(effect, glob)
+            literal = glob.startswith(_SERVER) and "*" not in glob[5:].partition("__")[0]
+            matches = Pattern.text(glob).matches
+            named = (rules.constant for tool, rules in self.agent.tools.items() if matches(tool))
+            allowed = effect is _ALLOW and literal and all(each is _ALLOW for each in named)
+            if effect is _DENY or allowed:
+                self.add(effect, glob)
 
     def _whole(self, tool: str, effect: Effect) -> None:
         """Have every call of a tool get *effect*, or less."""
@@ -173,16 +154,8 @@ class _Settings:
             self.add(_ALLOW, tool)
         elif effect < self.default or (effect is not _ALLOW and auto_allowed):
             self.add(effect, tool)
-            if effect is _ASK and not self.asks:
-                self.granted[tool] = ToolRules(_DENY)
-
-    def _other(self, tool: str, said: ToolRules) -> None:
-        effect = said.least
-        self.granted[tool] = ToolRules(effect)
-        if is_glob(tool) or "(" in tool:
-            return
-        if effect is _ALLOW or effect < self.default:
-            self.add(effect, tool)
+            if effect is _ASK:
+                self.granted[tool] = ToolRules(self.default)
 
     # --- files
 
@@ -263,7 +236,7 @@ class _Settings:
             self.add(_ALLOW, "Bash")
         elif constant is None:
             granted = [line.pattern for line in lists[_ALLOW] if not line.field]
-            for text in commands(granted):
+            for text in _commands(granted):
                 self.add(default, f"Bash({text})")
         monitor = self.agent.about("Monitor")
         if not no_more("Bash", self.granted["Bash"], ToolRules(monitor.default, monitor.lines)):
@@ -291,7 +264,7 @@ class _Settings:
             self.add(_ALLOW, "WebFetch")
         elif "WebFetch" not in self.rules[_DENY]:
             granted = [line.pattern for line in lists[_ALLOW] if not line.field]
-            for name, pattern in HOSTS:
+            for name, pattern in _HOSTS:
                 if not covers(pattern, granted):
                     self.add(default, f"WebFetch(domain:{name})")
 
@@ -321,8 +294,8 @@ class _Settings:
         said = [None if e.pattern is None else self._lettered(e.pattern) for e in entries]
         if effect is not _ALLOW:
             return any(pattern is None or covers(line.pattern, [pattern]) for pattern in said)
-        tool = rule.partition("(")[0]
-        wanted = [line.pattern, *self._allowed(tool)]
+        allowed = ranked(self.agent.about(rule.partition("(")[0]))[0][_ALLOW]
+        wanted = [line.pattern, *(one.pattern for one in allowed if not one.field)]
         return bool(said) and all(pattern and covers(pattern, wanted) for pattern in said)
 
     def _lettered(self, pattern: Pattern) -> Pattern:
@@ -331,9 +304,6 @@ class _Settings:
             return pattern
         folders = self.portable.cwd, self.portable.home
         return Pattern.of(PatternKind.PATH, in_any_case(pattern.tokens, folders))
-
-    def _allowed(self, tool: str) -> Iterable[Pattern]:
-        return (one.pattern for one in ranked(self.agent.about(tool))[0][_ALLOW] if not one.field)
 
     # --- agents
 
@@ -354,11 +324,6 @@ class _Settings:
             yield "Agent"
 
 
-def glob_matches(glob: str, tool: str) -> bool:
-    """Return whether the name of *tool* is one of *glob*."""
-    return Pattern.text(glob).matches(tool)
-
-
 def _settings(rules: Mapping[Effect, Iterable[str]], **others: str) -> str:
     """Return a settings file with lists of *rules*, and with what else it says of permissions."""
     lists = {e.value: [*rules[e]] for e in (_ALLOW, _ASK, _DENY) if e in rules}
@@ -376,5 +341,5 @@ WRITER: Final = Writer(
         " blockReadsOutsideWorkingDirectories".split()
     ),
     _write,
-    others=lambda tool: tool.startswith(_GLOB_OF_SERVER),
+    others=lambda tool: tool.startswith(_SERVER),
 )
