@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-import attrs
-
+from policy.core import values
 from policy.patterns.pattern import PatternKind
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Token
 
@@ -69,13 +68,13 @@ def matches(raw: Raw, text: str, separator: str = "") -> bool:
     return _expression(raw, separator).fullmatch(text) is not None
 
 
-@attrs.frozen(eq=False)
+@values.frozen(eq=False)
 class Universe:
     """Every text of a kind up to a size."""
 
     kind: PatternKind
     texts: tuple[str, ...]
-    _known: dict[Raw, int] = attrs.field(factory=dict, init=False)
+    _known: dict[Raw, int] = values.field(factory=dict, init=False)
 
     def members(self, raw: Raw) -> int:
         """Return the texts that *raw* matches, a bit each."""

@@ -12,8 +12,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
+from policy.core import values
 from policy.core.effect import Effect
 
 __all__ = ["Said", "Scope", "decide", "decide_in_chain"]
@@ -34,7 +33,7 @@ ALIASES = {"Agent": "Task"}
 PARAMETERS = {"Bash": {"timeout", "description", "run_in_background"}}
 
 
-@attrs.frozen
+@values.frozen
 class Said:
     """One rule, as people write it: ``deny Bash(git push *)``."""
 
@@ -50,7 +49,7 @@ class Said:
         return self.matcher.partition("(")[2][:-1] if "(" in self.matcher else None
 
 
-@attrs.frozen
+@values.frozen
 class Scope:
     """What one agent says: rules in the order written, and what they come to."""
 

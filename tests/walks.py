@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import attrs
 from hypothesis import strategies as st
 
+from policy.core import values
 from policy.files.trees import Memory
 from policy.hosts.project import Project
 from policy.hosts.workspace import load_tree
@@ -88,7 +88,7 @@ def walks(reading: Reading, starts: Iterable[str], longest: int) -> Iterator[Cha
         chains = longer
 
 
-@attrs.frozen(slots=False, eq=False)
+@values.frozen(slots=False, eq=False)
 class Shifting:
     """A host in which nothing only narrows.
 

@@ -1,14 +1,12 @@
 """Value classes as attrs makes them, for processes that are started for one question.
 
-A hook is a process for one call, and `policy check` is another. Importing attrs takes three times
-as long as Python takes to start, and attrs writes the methods of each class when the module is
-imported. Here `__init__` is written when it has been called some times, and the other methods are
-the same function for all classes, so that a class which a call does not use costs next to nothing.
+Importing attrs takes three times as long as Python takes to start, and attrs writes the methods of
+each class when the module is imported. Here `__init__` is written when it has been called some
+times, and the other methods are the same function for all classes, so that a class which a call
+does not use costs next to nothing.
 
-`frozen`, `define`, `field` and `evolve` mean what they mean in attrs, and to type
-checkers they are those of attrs. `attrs.fields`, `attrs.evolve` and `attrs.asdict` take these
-classes too, and classes of attrs may be derived from them. What classes need of `typing` at run
-time is here as well.
+`frozen`, `define`, `field` and `evolve` mean what they mean in attrs, and to type checkers they
+are those of attrs. What classes need of `typing` at run time is here as well.
 """
 
 from __future__ import annotations
@@ -69,24 +67,6 @@ class _Field:
         return self.default if self.factory is None else self.factory()
 
 
-class _AsAttrs:
-    """The attributes as attrs describes them, made when attrs asks for them."""
-
-    def __get__(self, value: object, cls: Any) -> Any:
-        import attrs  # noqa: PLC0415  # what no call needs
-
-        owner, fields = cls.__fields__
-        made = {}
-        for one in fields:
-            default = {} if one.default is _UNSET else {"default": one.default}
-            if one.factory is not None:
-                default["default"] = attrs.Factory(one.factory)
-            how = {"alias": one.alias, "kw_only": one.kw_only}
-            made[one.name] = attrs.field(eq=one.key or one.eq, repr=one.repr, **how, **default)
-        owner.__attrs_attrs__ = attrs.fields(attrs.make_class(owner.__name__, made))
-        return owner.__attrs_attrs__
-
-
 if not TYPE_CHECKING:
     # What annotations name, which are not evaluated.
     Any = ClassVar = Final = Literal = NoReturn = None
@@ -120,26 +100,18 @@ if not TYPE_CHECKING:
 
     def evolve(value, **changes):
         """Return *value* with other values of some attributes, named as its class takes them."""
-        cls = value.__class__
-        owner, fields = cls.__fields__
-        if owner is not cls:
-            from attrs import evolve  # noqa: PLC0415  # a class of attrs, derived from a value
-
-            return evolve(value, **changes)
-        for one in fields:
-            if one.alias not in changes:
-                changes[one.alias] = getattr(value, one.name)
-        return cls(**changes)
+        same = {one.alias: getattr(value, one.name) for one in value.__fields__}
+        return value.__class__(**{**same, **changes})
 
 
 def attributes(cls: Any) -> dict[str, bool]:
     """Return the attributes of a class of values, and whether each has a default."""
-    return {one.name: one.is_optional for one in cls.__fields__[1]}
+    return {one.name: one.is_optional for one in cls.__fields__}
 
 
 def stated(value: Any) -> Iterator[tuple[str, object]]:
     """Yield the attributes of a value, by name, that are not what they are by default."""
-    for one in value.__fields__[1]:
+    for one in value.__fields__:
         found = getattr(value, one.name)
         if found != one.usual:
             yield one.name, found
@@ -159,12 +131,9 @@ def _made(
     body = dict(cls.__dict__)
     own = _own_fields(body)
     names = {one.name for one in own}
-    bases = [base for base in cls.__mro__[1:] if "__fields__" in base.__dict__]
-    inherited: list[_Field] = bases[0].__fields__[1] if bases else []
-    fields = [*(one for one in inherited if one.name not in names), *own]
-    body["__fields__"] = cls, fields  # set to the class that is made, below
+    inherited = getattr(cls, "__fields__", [])
+    fields = body["__fields__"] = [*(one for one in inherited if one.name not in names), *own]
     body["__match_args__"] = tuple([one.name for one in fields if not one.kw_only])
-    body["__attrs_attrs__"] = _AsAttrs()
     if frozen:
         body["__setattr__"] = body["__delattr__"] = _refuse
     if slots:
@@ -182,9 +151,7 @@ def _made(
         if order:
             methods["__lt__"] = lambda self, other: compared(self) < compared(other)
     body |= {name: each for name, each in methods.items() if cls.__dict__.get(name) is None}
-    made: Any = type(cls)(cls.__name__, cls.__bases__, body) if slots else _changed(cls, body)
-    made.__fields__ = (made, fields)
-    return made
+    return type(cls)(cls.__name__, cls.__bases__, body) if slots else _changed(cls, body)
 
 
 def _own_fields(body: dict[str, Any]) -> list[_Field]:
@@ -221,17 +188,16 @@ def _changed(cls: Any, body: dict[str, Any]) -> Any:
 
 
 def _refuse(value: object, name: str, *_: object) -> None:
-    from attrs.exceptions import FrozenInstanceError  # noqa: PLC0415  # only for errors
-
-    raise FrozenInstanceError
+    msg = f"{type(value).__qualname__}.{name} cannot be set: the value is frozen"
+    raise AttributeError(msg)
 
 
 def _state(value: Any) -> tuple[object, ...]:
-    return tuple([getattr(value, one.name) for one in type(value).__fields__[1]])
+    return tuple([getattr(value, one.name) for one in type(value).__fields__])
 
 
 def _restore(value: Any, state: Iterable[object]) -> None:
-    for one, content in zip(type(value).__fields__[1], state, strict=True):
+    for one, content in zip(type(value).__fields__, state, strict=True):
         object.__setattr__(value, one.name, content)
 
 
@@ -269,7 +235,7 @@ def _hash_of(content: Callable[[Any], Any], *, is_kept: bool) -> Any:
 
 def _repr(self: Any) -> str:
     shown = ", ".join(
-        f"{one.name}={getattr(self, one.name)!r}" for one in self.__fields__[1] if one.repr
+        f"{one.name}={getattr(self, one.name)!r}" for one in self.__fields__ if one.repr
     )
     return f"{self.__class__.__name__}({shown})"
 
@@ -288,9 +254,7 @@ def _init_of(fields: list[_Field]) -> Any:
         if calls < _OFTEN:
             _fill(self, fields, list(arguments[::-1]), named)
             return
-        cls: Any = next(
-            c for c in type(self).__mro__ if c.__dict__.get("__fields__", (c, ()))[1] is fields
-        )
+        cls: Any = next(c for c in type(self).__mro__ if c.__dict__.get("__fields__") is fields)
         known = {"_set": object.__setattr__, "_UNSET": _UNSET}
         for number, one in enumerate(fields):
             known |= {f"c{number}": one.converter, f"d{number}": one.default}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 from hypothesis import given
 
@@ -14,6 +13,7 @@ from policy.cli.audit import blocks
 from policy.cli.report.terminal import PageLayout, terminal
 from policy.cli.report.words import call_text
 from policy.compare.samples import SAMPLED
+from policy.core import values
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.project import Project
@@ -50,7 +50,7 @@ def _apart(project: Project, longest: int) -> set[tuple[str, str, bool]]:
 def test_every_gap_that_some_chain_has_is_found_and_shown_by_a_chain(
     text: str, reading: Shifting
 ) -> None:
-    project = attrs.evolve(team(text), enforced=reading)
+    project = values.evolve(team(text), enforced=reading)
     gaps = Gaps(project, {})
     named = {"Bash", "Read", "Task"}
     shown: set[tuple[str, str, bool]] = set()

@@ -9,7 +9,6 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 from policy.analysis.lint import baseline_text, compare_with_baseline, lint, mend
@@ -22,6 +21,7 @@ from policy.cli.report.terminal import PageLayout, terminal
 from policy.cli.report.words import finding_lines
 from policy.compare import compare
 from policy.compare.dead_rules import Effort, shadowing
+from policy.core import values
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Source
@@ -366,9 +366,9 @@ def test_a_rule_that_was_not_tried_in_every_table_is_not_called_dead() -> None:
     (project,) = load_tree(tree).projects
     entry = project.agents["m"]
     (part,) = entry.declared.use.parts
-    alone = Table.of(attrs.evolve(part.rules, entries=part.rules.entries[-1:]))
-    agents = {"m": entry, "n": attrs.evolve(entry, name="n", declared=alone)}
-    positions = Positions(attrs.evolve(project, agents=agents), tree.source)
+    alone = Table.of(values.evolve(part.rules, entries=part.rules.entries[-1:]))
+    agents = {"m": entry, "n": values.evolve(entry, name="n", declared=alone)}
+    positions = Positions(values.evolve(project, agents=agents), tree.source)
     assert part.rules.entries[-1].rule == "Bash(git log *)"
     for most in (None, 0, 1, 2, 3):
         found = {finding.code for finding in dead_rule_findings(positions, most)}
@@ -383,7 +383,7 @@ def test_rules_that_the_host_itself_has_are_not_said_to_be_open() -> None:
     def source(file: str) -> Source | None:
         return tree.source(file) if file in files else None
 
-    positions = attrs.evolve(positions, source=source)
+    positions = values.evolve(positions, source=source)
     told = [finding.file for finding in dead_rule_findings(positions, 0)]
     assert told == [".claude/settings.json"]
 
@@ -811,7 +811,7 @@ def test_edits_that_widen_together_are_refused_though_each_would_pass_alone() ->
         assert mend(tree, load_tree(tree), [finding]).contents
     # Both edits share the comma, so the second waits for another run.
     assert len(mend(tree, load_tree(tree), alone).made) == 1
-    whole = attrs.evolve(alone[0], edits=(Edit(source.span(first, second + 11), ""),))
+    whole = values.evolve(alone[0], edits=(Edit(source.span(first, second + 11), ""),))
     assert mend(tree, load_tree(tree), [whole]).refused
 
 

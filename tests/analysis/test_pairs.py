@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from policy.analysis.diff import diff_workspaces
 from policy.analysis.reach import worklist as module
 from policy.analysis.reach.worklist import MANY_CHAINS, ReadingSide, Worklist
+from policy.core import values
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
@@ -67,7 +67,7 @@ def test_pairs_of_declared_chains_show_what_every_chain_shows(one: str, other: s
     check_pairs(team(one).attenuated, team(other).attenuated)
 
 
-@attrs.frozen(slots=False, eq=False)
+@values.frozen(slots=False, eq=False)
 class Counting(Shifting):
     """A host that goes by the number of agents in front, and says so."""
 

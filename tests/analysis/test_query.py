@@ -6,7 +6,6 @@ import itertools
 import json
 import random
 
-import attrs
 import pytest
 
 from policy.analysis.reach.query import exceeds, query, read_maximum
@@ -17,6 +16,7 @@ from policy.cli.report.terminal import PageLayout, terminal
 from policy.compare.dead_rules import shadowing
 from policy.compare.samples import SAMPLED
 from policy.compare.tables import differences
+from policy.core import values
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place, Source
@@ -307,9 +307,9 @@ def test_a_rule_is_live_just_when_some_call_needs_it(name: str) -> None:
                 assert all(SAMPLED in why for why in standing.why)
                 continue
             parts = [
-                attrs.evolve(
+                values.evolve(
                     part,
-                    rules=attrs.evolve(
+                    rules=values.evolve(
                         part.rules,
                         entries=tuple(
                             e

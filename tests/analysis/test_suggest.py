@@ -6,7 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider
 from policy.analysis.suggest import Proposal, propose
 from policy.cli import main
+from policy.core import values
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -263,7 +263,7 @@ def test_what_is_exceeded_is_the_policy_of_the_project_that_called():
 
     def of(*projects: str) -> Proposal:
         named = [
-            attrs.evolve(record, project=f"policy@{project}/team.policy")
+            values.evolve(record, project=f"policy@{project}/team.policy")
             for record in records
             for project in projects
         ]

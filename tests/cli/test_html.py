@@ -13,7 +13,6 @@ import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
-import attrs
 import pytest
 
 from policy.analysis.lint import lint
@@ -22,6 +21,7 @@ from policy.cli import main
 from policy.cli.audit import blocks, elsewhere, matrix
 from policy.cli.report.document import Grid, Item, Section, pieces
 from policy.cli.report.html import page as page_of
+from policy.core import values
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
 
@@ -47,7 +47,7 @@ agent idle {
 def audited(files: dict[str, str]):
     tree = Memory(files, "here")
     workspace = load_tree(tree)
-    return attrs.evolve(audit(workspace), findings=lint(tree, workspace).findings)
+    return values.evolve(audit(workspace), findings=lint(tree, workspace).findings)
 
 
 def page(files: dict[str, str]) -> str:

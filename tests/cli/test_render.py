@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from policy.cli.report.html import page
 from policy.cli.report.markdown import code, markdown
 from policy.cli.report.terminal import PageLayout, clipped, excerpt, terminal, width
 from policy.cli.report.words import call_text, count
+from policy.core import values
 from policy.core.decision import rule_span
 from policy.core.source import Source
 from policy.files.opening import Memory
@@ -30,7 +30,7 @@ def readings(declared: str, enforced: str) -> Workspace:
     """Return a workspace whose host enforces something else than is declared."""
     ours = load_tree(Memory({"team.policy": declared})).projects[0]
     theirs = load_tree(Memory({"team.policy": enforced})).projects[0]
-    project = attrs.evolve(ours, enforced=theirs.enforced)
+    project = values.evolve(ours, enforced=theirs.enforced)
     return Workspace("<memory>", (project,))
 
 
@@ -240,7 +240,7 @@ def test_a_rule_is_found_in_quotes_and_without() -> None:
     span = rule_span(because, source)
     assert span is not None
     assert span.text == '"Bash(git push *)"'
-    moved = attrs.evolve(because, place=Place("a", 9, 1))
+    moved = values.evolve(because, place=Place("a", 9, 1))
     assert rule_span(moved, source) is None, "the file is another one by now"
 
 

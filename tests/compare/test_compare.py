@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 
 from policy.commands.knowledge import Wrapping
 from policy.compare.compare import Comparison
 from policy.compare.tables import differences, representatives
+from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.families import classes
@@ -247,10 +247,10 @@ def test_a_tool_nobody_named_has_the_default() -> None:
 
 def test_a_name_that_rules_find_in_any_case_is_tried_in_the_case_that_a_glob_knows() -> None:
     """A rule that names a tool ignores case; one with a star does not."""
-    folded = attrs.evolve(DIALECT, fold_names=True, arguments={}, aliases={})
+    folded = values.evolve(DIALECT, fold_names=True, arguments={}, aliases={})
     said = (Said(DENY, "abc"), Said(ALLOW, "*c"))
     both = [
-        Table.of(attrs.evolve(rule_set(Scope(rules)), dialect=folded))
+        Table.of(values.evolve(rule_set(Scope(rules)), dialect=folded))
         for rules in (said, (said[1],), (*said, Said(DENY, "x*C")))
     ]
     comparison = differences(both[0], both[1])
@@ -262,10 +262,10 @@ def test_a_name_that_rules_find_in_any_case_is_tried_in_the_case_that_a_glob_kno
 
 
 def test_a_name_read_loosely_is_not_the_same_to_whoever_reads_it_as_written() -> None:
-    loose = attrs.evolve(DIALECT, loose=True, arguments={}, aliases={})
-    written = attrs.evolve(DIALECT, arguments={}, aliases={})
-    by_name = attrs.evolve(rule_set(Scope((Said(ALLOW, "abc"),))), dialect=loose)
-    as_is = attrs.evolve(rule_set(Scope((Said(DENY, "abc"),), ALLOW)), dialect=written)
+    loose = values.evolve(DIALECT, loose=True, arguments={}, aliases={})
+    written = values.evolve(DIALECT, arguments={}, aliases={})
+    by_name = values.evolve(rule_set(Scope((Said(ALLOW, "abc"),))), dialect=loose)
+    as_is = values.evolve(rule_set(Scope((Said(DENY, "abc"),), ALLOW)), dialect=written)
     comparison = differences(Table.of(by_name), Table.of(by_name) & Table.of(as_is))
     assert comparison.exact
     assert _shown(comparison) == [("abc", None, ALLOW, DENY)]
@@ -319,7 +319,7 @@ def test_a_redirection_is_compared_as_a_call_of_its_tool() -> None:
 def _other_kind() -> Table:
     arguments = {**DIALECT.arguments, "Task": Argument(ArgumentKind.PATH, ("subagent_type",))}
     rules = rule_set(Scope((Said(ALLOW, "Task(a)"),)))
-    return Table.of(attrs.evolve(rules, dialect=attrs.evolve(DIALECT, arguments=arguments)))
+    return Table.of(values.evolve(rules, dialect=values.evolve(DIALECT, arguments=arguments)))
 
 
 def test_arguments_of_different_kinds_are_not_compared() -> None:
@@ -331,8 +331,8 @@ def test_arguments_of_different_kinds_are_not_compared() -> None:
 
 def test_commands_that_two_shells_read_differently_are_not_compared_in_silence() -> None:
     rules = rule_set(Scope((Said(ALLOW, "Bash(a *)"), Said(DENY, "Bash(b *)"))))
-    shell = attrs.evolve(DIALECT.shell, wrapping=Wrapping())
-    other = attrs.evolve(rules, dialect=attrs.evolve(DIALECT, shell=shell))
+    shell = values.evolve(DIALECT.shell, wrapping=Wrapping())
+    other = values.evolve(rules, dialect=values.evolve(DIALECT, shell=shell))
     assert not differences(Table.of(rules), Table.of(other)).exact
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 
-import attrs
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policy.compare.lists import ListSide, View, counterparts
 from policy.compare.pair import Runs, TextPair
 from policy.compare.witness import CHANGES, Difference
+from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.patterns import notations
@@ -62,8 +62,8 @@ def test_what_a_list_denies_by_its_form_it_grants_in_no_text(lines, shared, patt
 
 def test_what_no_line_grants_is_denied_by_the_form_of_a_list() -> None:
     view = _view([Pattern.text("a*")], [Effect.ALLOW])
-    assert not attrs.evolve(view, default=Effect.DENY).denies(Pattern.text("ab"))
-    assert attrs.evolve(view, default=Effect.DENY).denies(Pattern.text("b*"))
+    assert not values.evolve(view, default=Effect.DENY).denies(Pattern.text("ab"))
+    assert values.evolve(view, default=Effect.DENY).denies(Pattern.text("b*"))
     assert not view.denies(Pattern.text("b*"))
 
 

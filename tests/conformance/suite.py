@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import attrs
+from policy.core import values
 
 __all__ = ["Case", "Failure", "Outcome", "Suite", "run"]
 
@@ -23,7 +23,7 @@ Suite = Callable[[Case], tuple[str, str]]
 _GRANTED = ("unavailable", "deny", "ask", "allow")
 
 
-@attrs.frozen
+@values.frozen
 class Failure:
     """A case that did not get what it must."""
 
@@ -41,7 +41,7 @@ class Failure:
         return "looser" if got > wanted else "stricter"
 
 
-@attrs.frozen
+@values.frozen
 class Outcome:
     """What came of one suite.
 

@@ -110,7 +110,8 @@ def test_a_value_prints_and_compares_as_that_of_attrs(number, often) -> None:
         assert repr(ours).rpartition(".")[2] == repr(theirs).rpartition(".")[2]
         assert ours == make(OURS[name])
         assert (ours == theirs, ours != make(OURS[name])) == (False, False)
-        assert attrs.asdict(ours) == attrs.asdict(theirs)
+        stored = {name: getattr(ours, name) for name in values.attributes(OURS[name])}
+        assert stored == attrs.asdict(theirs)
         if name == "Word":
             with pytest.raises(TypeError):
                 hash(ours)
@@ -144,27 +145,16 @@ def test_wrong_arguments_are_refused(call, often) -> None:
             OURS["Place"](*call, **named)
 
 
-@pytest.mark.parametrize("evolve", [values.evolve, attrs.evolve])
-def test_a_value_is_evolved_and_never_changed(evolve) -> None:
+def test_a_value_is_evolved_and_never_changed() -> None:
     one = OURS["Derived"]("n", more=("a",))
-    two = evolve(one, name="m")
+    two = values.evolve(one, name="m")
     assert (two.name, two.other, two.more, two.made) == ("m", "o", ("a",), "M")
     for name in ("name", "unknown"):
-        with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        with pytest.raises(AttributeError, match="cannot be set"):
             setattr(one, name, "x")
     assert (one.length, one.name) == (1, "n")
     because = OURS["Because"]("r", table="t")
-    assert evolve(because, table="u")._asked == "u"
-
-
-def test_a_class_of_attrs_may_be_derived() -> None:
-    @attrs.frozen(slots=False)
-    class More(OURS["Base"]):
-        last: int = 0
-
-    one = More("n", 3, more=("a",))
-    assert [each.name for each in attrs.fields(More)] == ["name", "more", "last"]
-    assert values.evolve(one, last=4) == attrs.evolve(one, last=4) == More("n", 4, more=("a",))
+    assert values.evolve(because, table="u")._asked == "u"
 
 
 def test_values_are_copied_and_pickled() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
 
-import attrs
 import pytest
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from policy.analysis.diff import READINGS, Change, Diff, diff_workspaces
 from policy.compare.compare import DIFFERENT_KINDS
 from policy.compare.pair import OPAQUE, OVERLAPS
 from policy.compare.samples import SAMPLED
+from policy.core import values
 from policy.core.effect import Effect
 from policy.hosts.project import Project
 from policy.tables.chain import Chain, SpawnDenied
@@ -22,14 +22,14 @@ from tests.universes import UNIVERSES, Model, Universe, edits, models, tried, wa
 _Names = tuple[str, ...]
 
 
-@attrs.frozen(slots=False)
+@values.frozen(slots=False)
 class Sides:
     """The chains of two projects, and what each call of them gets, in one reading."""
 
     universe: Universe
     projects: tuple[Project, Project]
     reading: str
-    _effects: dict[object, list[Effect]] = attrs.field(factory=dict)
+    _effects: dict[object, list[Effect]] = values.field(factory=dict)
 
     @cached_property
     def chains(self) -> tuple[Mapping[_Names, Chain], Mapping[_Names, Chain]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import attrs
 import pytest
 from hypothesis import strategies as st
 
 from policy.analysis.reach.never import check
 from policy.analysis.reach.query import READINGS, Answer, Query, query
+from policy.core import values
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.hosts.notation.semantics import dialect_of
@@ -109,7 +109,7 @@ def _statement(links: list[str], matcher: str) -> Statement:
 def check_never(universe: Universe, model: Model, links: list[str], matcher: str) -> bool | None:
     """Compare a claim with every chain and call."""
     project = universe.project(model)
-    project = attrs.evolve(project, claims=(_statement(links, matcher),))
+    project = values.evolve(project, claims=(_statement(links, matcher),))
     reading, shape = project.attenuated, _shape(links)
     (found,) = check(project, dialect_of(e.declared for e in project.agents.values()))
     asked = [call for call in universe.calls if universe.is_about(matcher, call)]

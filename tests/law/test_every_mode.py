@@ -10,9 +10,9 @@ import json
 import random
 from collections.abc import Iterator
 
-import attrs
 import pytest
 
+from policy.core import values
 from tests.law.test_every_call import check_diff
 from tests.law.test_every_chain import check_query
 from tests.law.test_every_gap import check_audit
@@ -108,7 +108,7 @@ class Drawing:
             if self.random.random() < 0.5:
                 name = self.random.choice(sorted(UNIVERSE.options))
                 option = self.random.choice(UNIVERSE.options[name])
-                model = attrs.evolve(model, options={**model.options, name: option})
+                model = values.evolve(model, options={**model.options, name: option})
                 continue
             name = self.random.choice(sorted(UNIVERSE.lists))
             items = list(model.lists[name])
@@ -154,7 +154,7 @@ def _smaller(old: Model, new: Model) -> Iterator[tuple[Model, Model]]:
         plain = next(value for value in (False, "", "default") if value in some)
         if (old.options[name], new.options[name]) != (plain, plain):
             yield tuple(
-                attrs.evolve(model, options={**model.options, name: plain}) for model in (old, new)
+                values.evolve(model, options={**model.options, name: plain}) for model in (old, new)
             )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import attrs
-
+from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Source
@@ -82,7 +81,7 @@ def _load(scenario: Scenario, skill: str = "") -> Project:
         user=sources.get("user"),
         managed=sources.get("managed"),
         command_line=sources.get("cli"),
-        flag=sources.get("flag") and attrs.evolve(sources["flag"], name=_FLAG),
+        flag=sources.get("flag") and values.evolve(sources["flag"], name=_FLAG),
         flag_folder=FLAG_FOLDER,
         servers=scenario.servers,
         links=scenario.links,

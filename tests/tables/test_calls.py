@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 
 from policy.compare.witness import CallShape
+from policy.core import values
 from policy.core.effect import Effect
 from policy.files.opening import Memory
 from policy.hosts.workspace import load_tree
@@ -65,7 +65,7 @@ def test_a_path_is_absolute_and_canonical(path: str, canonical: str) -> None:
 @pytest.mark.parametrize("path", ["/a", "/a/b", "/.x", "/ a", "/a /b", "/..a", "/a /", "/", "/.."])
 def test_a_path_of_a_witness_is_read_as_it_stands(path: str, blank: str) -> None:
     trimming = Argument(ArgumentKind.PATH, ("file",), trimmed=True)
-    for argument in (trimming, attrs.evolve(trimming, trimmed=False)):
+    for argument in (trimming, values.evolve(trimming, trimmed=False)):
         domain = CallShape(PLAIN, argument).domain
         for text in (path, path + blank):
             try:
@@ -82,7 +82,7 @@ def test_a_path_that_is_no_name_cannot_be_read(path: str) -> None:
 
 
 def test_a_home_or_folder_at_the_root_leaves_one_slash() -> None:
-    at_root = attrs.evolve(PLAIN, cwd="", home="")
+    at_root = values.evolve(PLAIN, cwd="", home="")
     assert [canonical_path(path, at_root) for path in ("a", "~/a", "~", ".")] == [
         "/a",
         "/a",
@@ -92,7 +92,7 @@ def test_a_home_or_folder_at_the_root_leaves_one_slash() -> None:
 
 
 def test_case_is_folded_where_the_host_does() -> None:
-    folding = attrs.evolve(PLAIN, fold=True)
+    folding = values.evolve(PLAIN, fold=True)
     assert canonical_path("A/B", folding) == "/site/a/b"
     assert canonical_path("STRA\xdfE/\xc9", folding) == "/site/stra\xdfe/\xe9"
     for other in ("STRASSE", "stra\u1e9ee"):  # one letter each, and neither is another's capital

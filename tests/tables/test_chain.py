@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 
 from policy.adapters.guard import Guard
+from policy.core import values
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.files.opening import Memory
@@ -18,7 +18,7 @@ ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
 
 def _with(rules: Table, *, delegate: Table | None = None, bounds: Bounds = Bounds()) -> Table:
-    return attrs.evolve(rules, delegate=delegate.use if delegate else None, bounds=bounds)
+    return values.evolve(rules, delegate=delegate.use if delegate else None, bounds=bounds)
 
 
 def _reading(**tables: Table) -> Attenuated:

@@ -6,12 +6,11 @@ import pickle
 import threading
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.core import limits
+from policy.core import limits, values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, LinkedRules, Table
@@ -36,7 +35,7 @@ def test_a_decision_hashes_its_table_where_somebody_asks_which_it_was() -> None:
     decision = rules.decide("Bash", {"command": "git push x"})
     assert "hash" not in vars(rules)
     copied = pickle.loads(pickle.dumps(decision))  # noqa: S301  # our own
-    assert copied == decision != attrs.evolve(decision, table="")
+    assert copied == decision != values.evolve(decision, table="")
     assert hash(copied) == hash(decision)
     assert copied.table == decision.table == rules.hash
 
@@ -198,7 +197,7 @@ def test_equality_and_hash_cover_rules_and_nothing_else() -> None:
 
 def test_a_dialect_is_part_of_a_table() -> None:
     rules = rule_set(Scope((Said(ALLOW, "Read(a)"),)))
-    moved = attrs.evolve(rules, dialect=attrs.evolve(rules.dialect, cwd="/elsewhere"))
+    moved = values.evolve(rules, dialect=values.evolve(rules.dialect, cwd="/elsewhere"))
     assert Table.of(rules) != Table.of(moved)
     assert Table.of(rules).hash != Table.of(moved).hash
 
@@ -232,7 +231,7 @@ def test_threads_get_the_same_answers() -> None:
 
 def test_a_ceiling_holds_each_rule_set_once_with_all_its_links() -> None:
     rules = rule_set(Scope((Said(ALLOW, "Bash(a)"),)))
-    ceiling = Ceiling.of([LinkedRules(rules, ("a",)), LinkedRules(attrs.evolve(rules), ("b",))])
+    ceiling = Ceiling.of([LinkedRules(rules, ("a",)), LinkedRules(values.evolve(rules), ("b",))])
     assert [part.links for part in ceiling.parts] == [("a", "b")]
 
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import product
 
-import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policy.core import values
 from policy.files.trees import Memory
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace, load_tree
@@ -46,7 +46,7 @@ __all__ = [
 Call = tuple[str, dict[str, object]]
 
 
-@attrs.frozen
+@values.frozen
 class Model:
     """What files of a host say.
 
@@ -73,10 +73,10 @@ class Model:
 
     def replaced(self, name: str, items: tuple[str, ...]) -> Model:
         """Return the model with other items of a list."""
-        return attrs.evolve(self, lists={**self.lists, name: items})
+        return values.evolve(self, lists={**self.lists, name: items})
 
 
-@attrs.frozen
+@values.frozen
 class Universe:
     """Files of one host, and calls.
 
@@ -100,8 +100,8 @@ class Universe:
     lists: Mapping[str, tuple[str, ...]]
     required: frozenset[str]
     options: Mapping[str, tuple[object, ...]]
-    write: Callable[[Model], dict[str, str]] = attrs.field(repr=False)
-    calls: tuple[Call, ...] = attrs.field(repr=False)
+    write: Callable[[Model], dict[str, str]] = values.field(repr=False)
+    calls: tuple[Call, ...] = values.field(repr=False)
     matchers: Mapping[str, str]
     longest: int = 4
     said: tuple[dict[str, object], ...] = ({},)
@@ -172,7 +172,7 @@ def edits(draw: st.DrawFn, universe: Universe, most: int = 3) -> tuple[Model, Mo
         if draw(st.integers(0, 3)) == 0:
             name = draw(st.sampled_from(sorted(universe.options)))
             option = draw(st.sampled_from(universe.options[name]))
-            after = attrs.evolve(after, options={**after.options, name: option})
+            after = values.evolve(after, options={**after.options, name: option})
             continue
         name = draw(st.sampled_from(sorted(universe.lists)))
         items = after.lists.get(name, ())

@@ -221,7 +221,7 @@ def _noted(node: object) -> Iterator[int]:
     elif isinstance(node, tuple):
         for child in node:
             yield from _noted(child)
-    elif hasattr(node, "__attrs_attrs__"):
+    elif hasattr(node, "__fields__"):
         for name in ("body", "comments"):
             yield from _noted(getattr(node, name, ()))
 

@@ -11,7 +11,7 @@ from policy.core.credentials import masked_value
 from policy.core.decision import Decision
 from policy.core.finding import Finding
 from policy.core.source import Span, named_project
-from policy.core.values import frozen
+from policy.core.values import attributes, frozen
 
 Object = dict[str, Any]
 
@@ -68,7 +68,7 @@ _NOWHERE: Final[Object] = {"file": None, "line": None, "column": None}
 
 def _attributes(value: Any) -> Object:  # noqa: ANN401  # any class of values
     found: Object = {}
-    for name in [one.name for one in value.__fields__[1] if one.name[0] != "_"]:
+    for name in [name for name in attributes(type(value)) if name[0] != "_"]:
         each = getattr(value, name)
         if name in _SPREAD:
             found |= _NOWHERE if name == "place" and each is None else shape(each) or {}

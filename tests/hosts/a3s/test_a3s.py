@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.compare.tables import differences
-from policy.core import limits
+from policy.core import limits, values
 from policy.core.effect import Effect
 from policy.hosts.a3s.rules import (
     NEWEST,
@@ -345,7 +344,7 @@ def test_a64_a_pattern_for_names_with_slashes_is_wider_than_one_without() -> Non
 
 
 def test_the_decision_of_a_table_says_where_its_rule_is() -> None:
-    rule = attrs.evolve(PermissionRule.of("bash"), span=None)
+    rule = values.evolve(PermissionRule.of("bash"), span=None)
 
     assert (
         Table.of(PermissionPolicy(allow=(rule,)).rules).decide("bash", {}).because[0].rule == "bash"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
 import pytest
 
+from policy.core import values
 from policy.core.effect import Effect
 from policy.files.opening import Folder, Memory
 from policy.hosts import a3s
@@ -47,7 +47,7 @@ def test_s1_s2_s3_s19_a_script_is_a_value_named_by_its_header_or_its_file() -> N
     assert (found.name, found.description, found.path) == ("x", "text", "a.js")
     assert found == script()
     assert hash(found) == hash(script())
-    assert attrs.evolve(found, name="y") != found
+    assert values.evolve(found, name="y") != found
     assert (
         script("name: n\ndescription: d").name,
         script("name: n\ndescription: d").description,

@@ -11,8 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import attrs
-
+from policy.core import values
 from policy.core.decision import Reason
 from policy.files.opening import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
@@ -23,7 +22,7 @@ from policy.tables.chain import Chain, SpawnDenied
 __all__ = ["DIFFERENCES", "TRAPS", "ExampleTrap", "page"]
 
 
-@attrs.frozen
+@values.frozen
 class ExampleTrap:
     """What a file declares, and a call that shows what the host does.
 
@@ -38,9 +37,9 @@ class ExampleTrap:
 
     title: str
     tool: str
-    input: Mapping[str, object] = attrs.field(factory=dict)
+    input: Mapping[str, object] = values.field(factory=dict)
     permissions: str = ""
-    agents: Mapping[str, str] = attrs.field(factory=dict)
+    agents: Mapping[str, str] = values.field(factory=dict)
     chain: tuple[str, ...] = ()
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-import attrs
 import pytest
 
+from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import Source
@@ -80,7 +80,7 @@ def test_what_a_rule_asks_is_denied_below_an_agent_that_does_not_ask_though_a_mo
     for modes in (("dontAsk",), ("dontAsk", "default"), ("default", "dontAsk")):
         assert _told(_chained(modes, options, settings), *_MAKE) == "deny"
         assert _told(_chained(modes, options, settings), "Bash", {"command": "npm x"}) == "judged"
-    silent = attrs.evolve(options, user=_NO_MODEL)
+    silent = values.evolve(options, user=_NO_MODEL)
     assert _told(_chained(("dontAsk",), silent, settings), *_MAKE) == "deny"
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-import attrs
 import pytest
 
 from policy.commands.knowledge import Program, Wrapper
+from policy.core import values
 from policy.hosts.claude.data import table
 from policy.hosts.claude.data.programs import (
     EDITING_PROGRAMS,
@@ -74,7 +74,8 @@ def _below(programs):
 
 
 def _compile(known: Program | Wrapper):
-    for name, value in attrs.asdict(known, recurse=False).items():
+    for name in values.attributes(type(known)):
+        value = getattr(known, name)
         if name not in PLAIN:
             for each in value if isinstance(value, tuple) else (value,):
                 if isinstance(each, str):

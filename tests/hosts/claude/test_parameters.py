@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 
-import attrs
 import pytest
 
 from policy.compare.tables import differences
+from policy.core import values
 from policy.core.source import Source
 from policy.files.opening import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
@@ -26,7 +26,7 @@ def told(options: ClaudeOptions, tool: str, call: dict[str, object]) -> str:
 
 def saying(scope: str, **permissions: object) -> ClaudeOptions:
     text = json.dumps({"permissions": permissions})
-    return attrs.evolve(_OPTIONS, **{scope: Source("<settings>", text)})
+    return values.evolve(_OPTIONS, **{scope: Source("<settings>", text)})
 
 
 _READ = {"file_path": "/srv/app/a", "limit": 5}
@@ -128,7 +128,7 @@ def test_what_allows_a_server_allows_none_whose_name_only_begins_so(
     rule: str, of_x: str, of_x_y: str
 ) -> None:
     servers = {"x": ("t",), "x__y": ("t",)}
-    options = attrs.evolve(saying("user", allow=[rule]), servers=servers)
+    options = values.evolve(saying("user", allow=[rule]), servers=servers)
 
     assert told(options, "mcp__x__t", {}) == of_x
     assert told(options, "mcp__x__y__t", {}) == of_x_y
@@ -173,7 +173,7 @@ def test_a_file_given_as_a_flag_keeps_tools_for_files_inside(
 def test_an_agent_is_started_with_no_argument_that_the_host_does_not_read(
     mode: str, rules: dict[str, object], given: dict[str, object]
 ) -> None:
-    options = attrs.evolve(saying("user", **rules), mode=mode)
+    options = values.evolve(saying("user", **rules), mode=mode)
 
     assert told(options, "Agent", {"subagent_type": "Explore", **given}) == "deny"
     assert told(options, "Agent", {"subagent_type": "Explore"}) == "allow"
@@ -181,7 +181,7 @@ def test_an_agent_is_started_with_no_argument_that_the_host_does_not_read(
 
 
 def test_an_agent_is_denied_for_such_an_argument_where_nothing_else_depends_on_one() -> None:
-    options = attrs.evolve(saying("user"), mode="auto")
+    options = values.evolve(saying("user"), mode="auto")
     usual = {"subagent_type": "Explore", "run_in_background": "false", "name": "x-1", "more": 5}
 
     assert told(options, "Agent", {"subagent_type": "Explore", "model": "gpt"}) == "deny"
@@ -224,7 +224,7 @@ def test_a_call_is_denied_for_an_argument_that_the_host_does_not_read(
     mode: str, tool: str, call: dict[str, object], beside: dict[str, object]
 ) -> None:
     rules = ["Bash", "Monitor", "Read", "Edit(**)", "WebFetch", "WebSearch", "Skill"]
-    options = attrs.evolve(saying("user", allow=rules), mode=mode)
+    options = values.evolve(saying("user", allow=rules), mode=mode)
 
     assert told(options, tool, call) == "allow"
     assert told(options, tool, {**call, **beside}) == "deny"
@@ -248,7 +248,7 @@ def test_what_the_host_takes_for_such_an_argument_or_leaves_out_is_read(
     tool: str, call: dict[str, object]
 ) -> None:
     rules = ["Bash", "Monitor", "Read", "WebSearch", "Skill", "mcp__a"]
-    options = attrs.evolve(saying("user", allow=rules), servers={"a": ("b",)})
+    options = values.evolve(saying("user", allow=rules), servers={"a": ("b",)})
 
     assert told(options, tool, call) == "allow"
 

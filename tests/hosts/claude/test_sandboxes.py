@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-import attrs
 import pytest
 
 from policy.analysis.diff import diff_workspaces
 from policy.compare.tables import differences
+from policy.core import values
 from policy.core.decision import Decision
 from policy.files.opening import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
@@ -71,7 +71,7 @@ def settings(**given: object) -> dict[str, str]:
 def enforced(
     files: dict[str, str], start: str, command: str, options: ClaudeOptions = SANDBOXED
 ) -> str:
-    (project,) = load(Memory(files), attrs.evolve(options, sandboxed=False))
+    (project,) = load(Memory(files), values.evolve(options, sandboxed=False))
     chain = Chain.start(start, project.enforced)
     return str(chain.decide("Bash", {"command": command}).effect)
 
@@ -217,7 +217,7 @@ def test_of_some_keys_the_host_skips_a_wrong_value(more: dict[str, object]) -> N
 def test_a_sandbox_is_compared_with_a_rule_that_allows_every_command() -> None:
     rules = {".claude/settings.json": json.dumps({"permissions": {"allow": ["Bash"]}})}
     boxed, plain = (
-        Chain.start("main", load(Memory(files), attrs.evolve(SANDBOXED, sandboxed=on))[0].enforced)
+        Chain.start("main", load(Memory(files), values.evolve(SANDBOXED, sandboxed=on))[0].enforced)
         for on, files in ((True, {".claude/settings.json": "{}"}), (False, rules))
     )
     call = {"command": "git status &"}

@@ -6,7 +6,6 @@ import itertools
 import re
 from pathlib import Path
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,7 +65,7 @@ def test_p3_p4_p8_p28_a_persona_is_a_frozen_record_of_known_fields() -> None:
     persona = Persona("m", tool_names=["read"])
 
     assert persona.tool_names == ("read",)
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         persona.name = "x"
     with pytest.raises(TypeError):
         Persona("m", tools=["read"])

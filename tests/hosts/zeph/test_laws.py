@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policy.core import values
 from policy.core.effect import Effect
 from policy.hosts import zeph
 from policy.hosts.zeph.definition import (
@@ -46,7 +46,7 @@ def agents(names: st.SearchStrategy[tuple[str, ...]]) -> st.SearchStrategy[dict[
         memory=st.sampled_from([None, None, MemoryScope.USER]),
     )  # fmt: skip
     return st.tuples(one, one, one).map(
-        lambda three: {n: attrs.evolve(d, name=n) for n, d in zip("abc", three, strict=True)}
+        lambda three: {n: values.evolve(d, name=n) for n, d in zip("abc", three, strict=True)}
     )
 
 
@@ -84,7 +84,7 @@ def test_plain_lists_that_are_handed_on_are_enforced_as_declared_but_for_known_g
 ) -> None:
     # No memory, no `except` and no deny list above the last, which are never handed on.
     definitions = {
-        name: attrs.evolve(
+        name: values.evolve(
             d, memory=None, permissions=Permissions(), disallowed_tools=(),
             tools=ToolPolicy(d.tools.deny) if d.tools.allow is None and d.tools.deny is not None else d.tools,
         )

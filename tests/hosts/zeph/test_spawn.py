@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 
+from policy.core import values
 from policy.core.effect import Effect
 from policy.hosts import zeph
 from policy.hosts.fields import HostError
@@ -84,7 +84,7 @@ CHECKS = [
 @pytest.mark.parametrize("mended", range(len(CHECKS) + 1))
 def test_checks_are_made_in_the_order_of_zeph_and_in_its_words(mended: int) -> None:
     config = AgentsConfig(enabled=mended > 0, max_spawns_per_session=1)
-    config = attrs.evolve(config, allow_bypass_permissions=mended > 4)
+    config = values.evolve(config, allow_bypass_permissions=mended > 4)
     usage = SpawnUsage(0 if mended > 1 else 1, active=3, reserved=2 if mended <= 5 else 0)
     context = SpawnContext(spawn_depth=0 if mended > 2 else 3)
     definitions = _named(BAD if mended < 7 else _agent()) if mended > 3 else {}
@@ -146,9 +146,9 @@ def test_to_go_on_is_not_to_start() -> None:
     assert narrowed.tools == ToolPolicy(allow=())
     link = resume(_named(definition), ZephOptions(config=config), "a")
     assert link.table.decide("write", {}).effect is Effect.DENY
-    asked = attrs.evolve(config, delegation_mode=DelegationMode.EXPLICIT_REQUEST_ONLY)
+    asked = values.evolve(config, delegation_mode=DelegationMode.EXPLICIT_REQUEST_ONLY)
     SubAgentManager(_named(definition), asked).check_resume("a")
-    full = attrs.evolve(config, max_concurrent=3)
+    full = values.evolve(config, max_concurrent=3)
     with pytest.raises(HostError) as caught:
         SubAgentManager(_named(definition), full, SpawnUsage(active=3)).check_resume("a")
     assert caught.value.kind == "ConcurrencyLimit"
@@ -280,7 +280,7 @@ def test_the_network_stays_denied_where_that_is_handed_on() -> None:
             _chain(_agent("a"), _agent("b"), options=denied, reading=reading), "fetch"
         )
     assert _allows(
-        _chain(_agent("a"), _agent("b"), options=attrs.evolve(denied, forward=None)), "fetch"
+        _chain(_agent("a"), _agent("b"), options=values.evolve(denied, forward=None)), "fetch"
     )
 
 
@@ -348,7 +348,7 @@ def test_the_configuration_is_merged_before_anything_is_inherited() -> None:
         default_permission_mode=PermissionMode.PLAN,
     )  # fmt: skip
     for reading in ("enforced", "attenuated"):
-        options = ZephOptions(config=attrs.evolve(config, default_permission_mode=None))
+        options = ZephOptions(config=values.evolve(config, default_permission_mode=None))
         chain = _chain(_agent(tools=ToolPolicy(("web", "bash"))), options=options, reading=reading)
         assert [_allows(chain, tool) for tool in ("web", "bash", "read")] == [False, True, True]
         because = chain.decide("web", {}).because
@@ -397,7 +397,7 @@ def test_a_worktree_keeps_the_folder_where_there_is_one() -> None:
 
 
 def test_bypass_lifts_no_list() -> None:
-    definition = attrs.evolve(BAD, tools=ToolPolicy(("read",)), skills=SkillFilter())
+    definition = values.evolve(BAD, tools=ToolPolicy(("read",)), skills=SkillFilter())
     options = ZephOptions(config=AgentsConfig(allow_bypass_permissions=True))
     assert not _allows(_chain(definition, options=options), "write")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policy.core import values
 from policy.hosts.fields import HostError
 from policy.hosts.zeph.definition import (
     HookDef,
@@ -91,7 +91,7 @@ def test_what_is_written_reads_back_as_the_same_definition(definition: SubAgentD
 @settings(deadline=None)
 @given(definitions(st.builds(ToolPolicy, NAMES, NAMES)), st.none() | NAMES)
 def test_so_does_a_definition_of_issue_970(definition: SubAgentDef, spawns: tuple | None) -> None:
-    definition = attrs.evolve(definition, allowed_spawns=spawns)
+    definition = values.evolve(definition, allowed_spawns=spawns)
     assert parse(serialize_to_markdown(definition), ZephProfile.ISSUE_970) == definition
 
 
