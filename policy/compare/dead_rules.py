@@ -17,8 +17,8 @@ from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.core.values import define, evolve, frozen
 from policy.patterns.index import Index
-from policy.patterns.notations import is_glob, names
-from policy.patterns.pattern import Pattern, freeze
+from policy.patterns.notations import names
+from policy.patterns.pattern import Pattern, freeze, is_glob
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.entry import KINDS
 from policy.tables.lookup import Lookup

@@ -19,8 +19,8 @@ from policy.core.values import evolve, frozen
 from policy.patterns.automaton import AutomatonState
 from policy.patterns.domains import DEAD, Domain
 from policy.patterns.families import classes
-from policy.patterns.notations import is_glob, names
-from policy.patterns.pattern import Pattern, PatternKind, readable
+from policy.patterns.notations import names
+from policy.patterns.pattern import Pattern, PatternKind, is_glob, readable
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup

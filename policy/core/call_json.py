@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Final
 
-__all__ = ["parsed", "shown", "written"]
-
 
 _BLANKS: Final = " \t\n\r"
 

@@ -13,8 +13,6 @@ from policy.core import expressions as re
 from policy.core.source import Source
 from policy.core.values import Final
 
-__all__ = ["REDACTIONS", "credentials", "masked", "masked_source", "masked_value"]
-
 # What becomes of the values of arguments in a log, the least first.
 REDACTIONS: Final = ("none", "credentials", "all")
 

@@ -8,19 +8,6 @@ from policy.core.effect import Effect
 from policy.core.source import Place, Source, Span
 from policy.core.values import Final, NoReturn, Protocol, field, frozen
 
-__all__ = [
-    "EVERY_TOOL",
-    "HIDDEN_TEXT",
-    "Because",
-    "Clause",
-    "Decision",
-    "Does",
-    "Hashed",
-    "Reason",
-    "rule_span",
-]
-
-
 # What stands for a rule where an agent has a tool since it lists none.
 EVERY_TOOL: Final = "every tool"
 

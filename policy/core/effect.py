@@ -6,8 +6,6 @@ import enum
 
 from policy.core.values import Final, NoReturn
 
-__all__ = ["VERBS", "Effect"]
-
 
 class Effect(enum.StrEnum):
     """``DENY < ASK < ALLOW``: what a rule says, and what an answer is.

@@ -11,8 +11,6 @@ from collections.abc import Iterable
 
 from policy.core.source import Place, Span, visible
 
-__all__ = ["PolicyError", "PolicyErrors", "show"]
-
 
 class PolicyError(Exception):
     """One mistake in one place of one policy.

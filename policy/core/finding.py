@@ -8,8 +8,6 @@ from policy.core.errors import PolicyError, PolicyErrors, show
 from policy.core.source import Edit, Place, Span
 from policy.core.values import field, frozen
 
-__all__ = ["Finding", "Severity"]
-
 
 class Severity(enum.Enum):
     """How much a finding matters."""

@@ -10,23 +10,6 @@ TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 if TYPE_CHECKING:
     from typing import Final
 
-__all__ = [
-    "AGENT_BYTES",
-    "ALTERNATIVES",
-    "CACHE_ENTRIES",
-    "CALL_CHARACTERS",
-    "CLASS_CHARACTERS",
-    "COMMAND_PIECES",
-    "COMPILED_BYTES",
-    "FILE_BYTES",
-    "LINES_COMPARED",
-    "LINKS",
-    "NESTING",
-    "PATTERN_CHARACTERS",
-    "RULES",
-    "SEARCH_STATES",
-    "TREE_FILES",
-]
 
 # A policy file. Larger ones are refused unread.
 FILE_BYTES: Final = 16 * 1024 * 1024

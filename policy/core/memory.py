@@ -11,9 +11,6 @@ from contextlib import ContextDecorator
 
 from policy.core.values import Final, Generic, TypeVar, frozen
 
-__all__ = ["Key", "Memo", "OnDemand", "alive", "never_at_the_end", "seldom_collecting"]
-
-
 _V = TypeVar("_V")
 
 

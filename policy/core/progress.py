@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["reached", "steps", "watched"]
-
 _T = TypeVar("_T")
 
 # What is done, how much of it, and of how much.

@@ -8,8 +8,6 @@ from functools import cached_property
 
 from policy.core.values import field, frozen
 
-__all__ = ["Edit", "Place", "Source", "Span", "cited", "edited", "place_of", "quoted", "visible"]
-
 
 @frozen
 class Place:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import stat
 
-__all__ = ["named", "other_names", "resolved"]
-
 
 def resolved(path: str, folder: str, real: str) -> str:
     """Return where links lead from *path*, below a *folder* whose links lead to *real*.

@@ -18,8 +18,6 @@ from urllib.parse import urlsplit
 from policy.core import expressions as re
 from policy.core.values import Final
 
-__all__ = ["addresses", "read_url", "sixth_address"]
-
 _SCHEMES: Final = frozenset({"http", "https", "ws", "wss", "ftp"})
 _AMBIGUOUS: Final = re.compile(r"[\\\s\x00-\x1f\x7f]|//[^/?#]*(?:%|\][^:/?#])")
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\"#%/:<>?@\[\\\]^`{|}\x7f]")

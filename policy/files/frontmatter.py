@@ -15,8 +15,6 @@ from policy.core.source import Source, Span
 from policy.core.values import frozen
 from policy.files.text import BYTE_ORDER_MARK
 
-__all__ = ["FrontMatter", "HeaderLanguage", "misplaced_front_matter", "split_front_matter"]
-
 
 class HeaderLanguage(enum.Enum):
     """The language of a header, by its fence."""

@@ -21,8 +21,6 @@ from policy.core.source import Source, Span
 from policy.files.nodes import VALUES, Node, OpenNode, ScalarNode, Value
 from policy.files.text import BYTE_ORDER_MARK, cite, has_byte_order_mark
 
-__all__ = ["read_json"]
-
 
 def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
     """Return the value that *source* is as strict JSON.

@@ -15,31 +15,6 @@ from policy.core import expressions as re
 from policy.core.source import Span
 from policy.core.values import define, field, frozen
 
-__all__ = [
-    "VALUES",
-    "AnyOf",
-    "ListOf",
-    "MappingNode",
-    "MappingOf",
-    "Node",
-    "NodeEntry",
-    "ObjectOf",
-    "OneWord",
-    "OpenNode",
-    "ScalarNode",
-    "SequenceNode",
-    "ShapeMistake",
-    "Value",
-    "ValueKind",
-    "ValueShape",
-    "describe",
-    "plain",
-    "repeated",
-    "shape_mistakes",
-    "walk",
-]
-
-
 # Values in one document, more than twice the rules of a file. Sixteen megabytes of
 # ``1,`` would fill a gigabyte with nodes.
 VALUES: Final = 500_000

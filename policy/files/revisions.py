@@ -30,8 +30,6 @@ from policy.files.trees import (
     too_many,
 )
 
-__all__ = ["GitRevision", "common_ancestor"]
-
 
 def _tree_of(folder: Path, revision: str) -> str | None:
     """Return the tree of *revision* for *folder*; None where it did not exist then."""

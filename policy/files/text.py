@@ -9,17 +9,6 @@ from policy.core.errors import PolicyError
 from policy.core.source import Edit, Source, Span, visible
 from policy.core.values import frozen
 
-__all__ = [
-    "BYTE_ORDER_MARK",
-    "FileText",
-    "cite",
-    "decode",
-    "has_byte_order_mark",
-    "line_removal",
-    "removal",
-]
-
-
 BYTE_ORDER_MARK: Final = "\ufeff"
 
 

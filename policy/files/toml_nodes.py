@@ -15,8 +15,6 @@ from policy.core.source import Source, Span
 from policy.core.values import frozen
 from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, SequenceNode
 
-__all__ = ["read_toml"]
-
 
 def read_toml(source: Source, start: int, end: int) -> Node:
     """Return the document in *source* from *start* up to *end*. Raises PolicyError for no TOML."""

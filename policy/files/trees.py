@@ -15,24 +15,6 @@ from policy.core.errors import PolicyError
 from policy.core.values import field, frozen
 from policy.files.text import FileText, cite, decode
 
-__all__ = [
-    "LEADS_AROUND",
-    "LEADS_NOWHERE",
-    "LEADS_OUT",
-    "NOT_UTF8",
-    "NO_FILE",
-    "SKIPPED",
-    "Folder",
-    "Memory",
-    "Problem",
-    "SingleFile",
-    "Tree",
-    "missing",
-    "too_large",
-    "too_many",
-]
-
-
 # Folders that hold no policy of this tree: other repositories' insides, and
 # what package managers unpack.
 SKIPPED: Final = frozenset(

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from policy.core.errors import PolicyError
 
-__all__ = ["content_of", "file_errors", "replace_files", "write_beside"]
-
 
 @contextmanager
 def file_errors(file: Path | str, what: str = "cannot be written") -> Iterator[None]:

@@ -35,8 +35,6 @@ from policy.files.nodes import (
 )
 from policy.files.text import BYTE_ORDER_MARK, cite
 
-__all__ = ["read_loosely", "read_yaml"]
-
 _LOADER: Final[type] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 

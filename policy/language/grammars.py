@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self
 
-__all__ = ["Node", "Parser", "Tables", "Token", "Unexpected", "tables"]
-
 _END: Final = "$END"
 
 _Match = Callable[[str, int], "re.Match[str] | None"]

@@ -14,22 +14,6 @@ from policy.core import expressions as re
 from policy.core.source import visible
 from policy.core.values import frozen
 
-__all__ = [
-    "AGENT_WORDS",
-    "FILE_WORDS",
-    "NAME_CHARACTERS",
-    "WORDS",
-    "Mistake",
-    "character",
-    "closest",
-    "explained",
-    "in_matcher",
-    "in_notation",
-    "looks_absolute",
-    "quoted",
-]
-
-
 # Words that begin a statement of a file, and of an agent.
 FILE_WORDS: Final = ("root", "agent", "test", "never")
 AGENT_WORDS: Final = ("allow", "ask", "deny", "expect", "inherit", "delegate", "trust", "limit")

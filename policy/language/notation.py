@@ -35,8 +35,6 @@ from policy.language.syntax import (
     unescaped,
 )
 
-__all__ = ["BOUNDS", "MOST_MISTAKES", "Building"]
-
 # After so many mistakes a file is something else than a policy.
 MOST_MISTAKES: Final = 100
 

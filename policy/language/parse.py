@@ -23,8 +23,6 @@ from policy.language.mistakes import FILE_WORDS, Mistake, closest, in_matcher, i
 from policy.language.notation import MOST_MISTAKES, Building
 from policy.language.syntax import Document, Matcher, Specifier, specifier
 
-__all__ = ["parse_matcher", "parse_notation"]
-
 
 def parse_matcher(text: str, span: Span | None = None) -> Matcher:
     """Return the matcher that *text*, all of it, is.

@@ -12,8 +12,6 @@ from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
 
-__all__ = ["host", "path", "stars"]
-
 _SLASHES: Final = frozenset("/\\")
 
 

@@ -30,8 +30,6 @@ from policy.language.syntax import (
     is_bare_name,
 )
 
-__all__ = ["print_document", "print_matcher", "print_name"]
-
 _WIDTH: Final = 100
 _INDENT: Final = "    "
 _COLUMN: Final = len("delegate") + 2

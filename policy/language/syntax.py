@@ -10,36 +10,6 @@ from policy.core import values
 from policy.core.effect import Effect
 from policy.core.source import Span
 
-__all__ = [
-    "Agent",
-    "Agents",
-    "Comment",
-    "Comments",
-    "DeclaredTools",
-    "Delegate",
-    "Document",
-    "Expect",
-    "Grant",
-    "Inherit",
-    "Limit",
-    "Matcher",
-    "Never",
-    "Parameter",
-    "Policy",
-    "Presence",
-    "Root",
-    "Rule",
-    "Specifier",
-    "Statement",
-    "Test",
-    "Text",
-    "Trust",
-    "is_bare_name",
-    "is_tool",
-    "specifier",
-    "unescaped",
-]
-
 
 def _span() -> Span:
     """Declare the last field of a node: where it stands."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Key = int | frozenset[int]
 
-__all__ = ["NO_MATCH", "Automaton", "AutomatonState"]
-
 
 # The index of a match that is not there: larger than any.
 NO_MATCH: Final = 1 << 60

@@ -12,20 +12,6 @@ from typing import Final
 from policy.patterns.automaton import NO_MATCH, AutomatonState
 from policy.patterns.tokens import BLANKS
 
-__all__ = [
-    "ANY_TEXT",
-    "BRACED",
-    "BY_KIND",
-    "COMMANDS",
-    "DEAD",
-    "HOSTS",
-    "OBJECTS",
-    "PATHS",
-    "TRIMMED_PATHS",
-    "Domain",
-    "joined",
-]
-
 # The state behind which nothing follows.
 DEAD: Final = "dead"
 

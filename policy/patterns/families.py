@@ -21,9 +21,6 @@ from policy.patterns.pattern import (
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Gap, Token, fits
 
-__all__ = ["classes", "members", "moved", "within"]
-
-
 # Steps of the walk before it gives up.
 _STEPS = 20_000
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from policy.patterns.tokens import Token
 
-__all__ = ["Index", "Indexed"]
 
 # Pieces of the patterns with one start and one end that are tried one by one, and patterns that
 # start alike in small letters: of these, hardly a text has the start.

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from policy.core import limits
 from policy.core.urls import sixth_address
-from policy.patterns.pattern import Pattern, PatternKind, is_glob
+from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, OneOf, Run, Token, folded, in_any_case
-
-__all__ = ["Unusable", "commands", "hosts", "is_glob", "names", "paths", "single", "slashed"]
 
 
 class Unusable(ValueError):

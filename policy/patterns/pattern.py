@@ -40,20 +40,6 @@ if TYPE_CHECKING:
     from policy.patterns.domains import Domain
     from policy.patterns.search import SearchResult
 
-__all__ = [
-    "Meet",
-    "Pattern",
-    "PatternKind",
-    "excluded_characters",
-    "freeze",
-    "has_empty_set",
-    "is_glob",
-    "is_stars",
-    "named",
-    "readable",
-    "tokens_of",
-]
-
 
 def tokens_of(patterns: Iterable[Pattern]) -> frozenset[Token]:
     """Return all that *patterns* are made of, each piece once: of thousands most share theirs."""

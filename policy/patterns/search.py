@@ -29,8 +29,6 @@ from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 from policy.patterns.domains import Domain
 from policy.patterns.tokens import plainness
 
-__all__ = ["SearchResult", "fresh_character", "search"]
-
 # Private-use characters: in no pattern anybody writes, or else the next one.
 _FRESH = [chr(code) for code in range(0xE000, 0xE400)]
 

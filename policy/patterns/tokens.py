@@ -20,26 +20,6 @@ from policy.core.values import TYPE_CHECKING, frozen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = [
-    "BLANKS",
-    "CONTROLS",
-    "GAPS",
-    "Alternatives",
-    "Gap",
-    "OneOf",
-    "Run",
-    "Token",
-    "canonical",
-    "fits",
-    "folded",
-    "in_any_case",
-    "in_one_case",
-    "pieces",
-    "plainness",
-    "spelled_out",
-    "with_others",
-]
-
 
 class Gap:
     """Text that a pattern leaves open: one of four, each of which there is once.

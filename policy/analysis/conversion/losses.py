@@ -24,8 +24,7 @@ from policy.core.effect import Effect
 from policy.core.values import evolve, field, frozen
 from policy.hosts.notation import DIALECT
 from policy.hosts.project import Project
-from policy.patterns.notations import is_glob
-from policy.patterns.pattern import Pattern, PatternKind, freeze
+from policy.patterns.pattern import Pattern, PatternKind, freeze, is_glob
 from policy.patterns.tokens import in_any_case
 from policy.tables.chain import Chain, SpawnDenied, spawn_call
 from policy.tables.dialect import Argument, ArgumentKind, Dialect

@@ -22,7 +22,7 @@ from policy.core.progress import steps
 from policy.core.source import Place, visible
 from policy.core.values import define, field
 from policy.files.text import removal
-from policy.patterns.notations import is_glob
+from policy.patterns.pattern import is_glob
 from policy.tables.chain import Chain
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import RuleSet

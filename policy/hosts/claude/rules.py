@@ -32,8 +32,8 @@ from policy.language.mistakes import looks_absolute
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher
 from policy.patterns import notations
-from policy.patterns.notations import is_glob, names
-from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.notations import names
+from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import BLANKS, Gap, OneOf, Token
 from policy.tables.command_row import PARTING
 from policy.tables.dialect import Dialect

@@ -35,8 +35,7 @@ from policy.hosts.portable import (
 )
 from policy.language.pattern_text import host, path, stars
 from policy.patterns import notations
-from policy.patterns.notations import is_glob
-from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import Gap, in_any_case
 from policy.tables.ruleset import Entry
 from policy.tables.table import SPAWN_TOOL

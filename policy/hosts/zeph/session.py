@@ -30,8 +30,8 @@ from policy.hosts.data import Grade, arguments_of
 from policy.hosts.fields import Fields, Keys, as_host_errors
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import GROUPS, PROGRAMS, SHELLS, TOOLS, find, normalize, refused
-from policy.patterns.notations import Unusable, characters_of, is_glob
-from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.notations import Unusable, characters_of
+from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
