@@ -259,7 +259,7 @@ class Diff:
         return len(self.changes) - self.widened
 
 
-@seldom_collecting
+@seldom_collecting()
 def diff_workspaces(
     old: Workspace,
     new: Workspace,

@@ -69,7 +69,7 @@ def _run(given: list[str]) -> int:
     from policy.core.memory import never_at_the_end, seldom_collecting  # noqa: PLC0415
 
     never_at_the_end()
-    with seldom_collecting:
+    with seldom_collecting():
         return _run_verb(verb, given[1:])
 
 

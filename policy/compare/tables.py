@@ -530,7 +530,7 @@ def _constant(sets: Iterable[RuleSet], tool: str) -> Effect | None:
 # Which calls two tables decide differently.
 
 
-@seldom_collecting
+@seldom_collecting()
 def differences(old: Table, new: Table, known: Known | None = None) -> Comparison:
     """Return how calls are decided differently by *old* and then by *new*.
 

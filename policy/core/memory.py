@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import atexit
 import gc
-from _thread import allocate_lock
 from _weakref import ReferenceType
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ContextDecorator
+from contextlib import contextmanager
 
 from policy.core.values import Final, Generic, TypeVar, frozen
 
+_K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
@@ -27,9 +27,6 @@ class Key:
     """What things have in common, however much that is: hashed once."""
 
     value: object
-
-
-_K = TypeVar("_K")
 
 
 class Memo(dict[_K, _V]):
@@ -52,35 +49,25 @@ class Memo(dict[_K, _V]):
 _SELDOM: Final = (100_000, 50, 50)
 
 
-class _Seldom(ContextDecorator):
-    """Makes the collector of cycles run seldom, from the first thread inside to the last.
+@contextmanager
+def seldom_collecting() -> Iterator[None]:
+    """Have the collector of cycles run seldom inside.
 
     Python looks for cycles whenever some hundreds of values more were made than went. Reading and
     comparing thousands of rules makes hundreds of thousands, and hardly one goes before the
-    answer is there: looking took a fourth of the time.
+    answer is there: looking took a fourth of the time. Of several threads, who sets it first sets
+    it back.
     """
-
-    def __init__(self) -> None:
-        self._lock = allocate_lock()
-        self._inside = 0
-        self._before = _SELDOM
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._before = gc.get_threshold()
-                if 0 < self._before[0] < _SELDOM[0]:  # 0: the program collects by hand, or never
-                    gc.set_threshold(*_SELDOM)
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside and gc.get_threshold() == _SELDOM:
-                gc.set_threshold(*self._before)
-
-
-seldom_collecting: Final = _Seldom()
+    before = gc.get_threshold()
+    if not 0 < before[0] < _SELDOM[0]:  # 0: the program collects by hand, or never
+        yield
+        return
+    gc.set_threshold(*_SELDOM)
+    try:
+        yield
+    finally:
+        if gc.get_threshold() == _SELDOM:
+            gc.set_threshold(*before)
 
 
 def never_at_the_end() -> None:
@@ -89,10 +76,7 @@ def never_at_the_end() -> None:
     atexit.register(gc.freeze)
 
 
-_Value = TypeVar("_Value")
-
-
-class OnDemand(Mapping[str, _Value], Generic[_Value]):
+class OnDemand(Mapping[str, _V], Generic[_V]):
     """What *build* makes of each of *names*, in their order, each built once at most.
 
     *build* must not fail: what can be wrong with files is found when they are read.
@@ -100,12 +84,12 @@ class OnDemand(Mapping[str, _Value], Generic[_Value]):
 
     __slots__ = ("_build", "_built", "_names")
 
-    def __init__(self, names: Iterable[str], build: Callable[[str], _Value]) -> None:
+    def __init__(self, names: Iterable[str], build: Callable[[str], _V]) -> None:
         self._names = dict.fromkeys(names)
         self._build = build
-        self._built: dict[str, _Value] = {}
+        self._built: dict[str, _V] = {}
 
-    def __getitem__(self, name: str) -> _Value:
+    def __getitem__(self, name: str) -> _V:
         """Return the value of *name*. Raises KeyError for a name that is not there."""
         if name not in self._built:
             if name not in self._names:

@@ -88,7 +88,7 @@ def load(
     return load_tree(open_tree(str(path)), front_ends=front_ends, root=root)
 
 
-@seldom_collecting
+@seldom_collecting()
 def load_tree(
     tree: Tree, *, front_ends: Iterable[FrontEnd] | None = None, root: str | Path | None = None
 ) -> Workspace:

@@ -78,7 +78,7 @@ class Projects(Generic[_Project]):
     projects: tuple[_Project, ...]
     place: ProjectPlace = field(factory=Rootless, kw_only=True, eq=False)
 
-    @seldom_collecting
+    @seldom_collecting()
     def chain(self, *names: str, reading: str = "attenuated") -> Chain:
         """Return the chain of agents *names*, from the root down.
 

@@ -71,7 +71,7 @@ class Linted:
     rules: int = 0
 
 
-@seldom_collecting
+@seldom_collecting()
 def lint(
     tree: Tree,
     workspace: Workspace,

@@ -169,7 +169,7 @@ class Audit:
     rules: int = 0
 
 
-@seldom_collecting
+@seldom_collecting()
 def audit(workspace: Workspace) -> Audit:
     """Return the audit of *workspace*."""
     known: Known = {}
