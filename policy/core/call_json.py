@@ -95,9 +95,6 @@ def _scanner() -> Callable[[str, int], tuple[Any, int]]:
 _SCAN: Final = _scanner()
 
 
-# The arguments of a call as a person is shown them.
-
-
 # Characters of the arguments that a person is shown.
 _ARGUMENTS = 2_000
 

@@ -1,7 +1,6 @@
-"""Keys and passwords as they look in a text, and the text without them.
+"""Keys and passwords as `credentials.txt` says that they look in a text, and the text without them.
 
-What files of others hold is shown to people, in comments of forges and in logs: a
-credential among it is never repeated there. `credentials.txt` says how they look.
+What files of others hold is shown in comments of forges and in logs, credentials never.
 """
 
 from __future__ import annotations
@@ -26,10 +25,7 @@ _Form = tuple[str, bool, tuple[str, ...], str, Callable[[str], bool]]
 
 @cache
 def _forms() -> tuple[_Form, ...]:
-    """Return what each form is of, whether nothing else has it, its hints, its expression.
-
-    The last of each says whether a value may be one.
-    """
+    """Return of each form its name, whether nothing else has it, hints, expression and test."""
     with open(__file__.removesuffix(".py") + ".txt", encoding="utf-8") as file:  # noqa: PTH123
         lines = file.read().splitlines()  # `pathlib` takes as long to import as a call to decide
     said = [line.split(" | ", 3) for line in lines if line and line[0] != "#"]
@@ -70,10 +66,7 @@ _RANDOM: Final = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{8,}\Z")
 def credentials(text: str, prose: int | None = None) -> Iterator[tuple[str, int, int]]:
     """Yield what looks like a credential in *text*: what it is, where it starts and ends.
 
-    Args:
-        text: any.
-        prose: where in it text for people begins, whose passwords are examples.
-
+    From *prose* on it is text for people, whose passwords are examples.
     """
     small = text.lower()
     found: list[tuple[int, int, str]] = []
@@ -118,13 +111,7 @@ def masked_source(source: Source) -> Source:
 
 
 def masked_value(value: object, name: str = "") -> object:
-    """Return *value*, as JSON has it, with stars for every credential in its texts.
-
-    Args:
-        value: of *name*, which may be what shows it: `password`.
-        name: "" for none.
-
-    """
+    """Return *value*, as JSON has it, with stars for every credential; *name* may show one."""
     if isinstance(value, str):
         before = "" if " " in value else f"{name}="
         return masked(before + value)[len(before) :]

@@ -54,11 +54,11 @@ class Because:
 
 
 class Hashed(Protocol):
-    """What has a content hash, which it takes a while to make: a table of thousands of rules."""
+    """What has a content hash, ``sha256:…``, which it takes a while to make: a table."""
 
     @property
     def hash(self) -> str:
-        """``sha256:…``."""
+        """The hash."""
 
 
 def _hash_of(asked: str | Hashed) -> str:
@@ -72,10 +72,9 @@ class Decision:
     Attributes:
         effect: the answer.
         reason: which kind of reason it has.
-        because: the determining rules. Of an ASK, the rules of every link that
-            asks; of a DENY, of the first link that denies.
-        links: the links of the chain that decided, from the root. Of an ASK
-            some hosts need each of them to confirm.
+        because: the determining rules: of an ASK those of every link that asks, of a DENY those
+            of the first link that denies.
+        links: the links of the chain that decided, from the root; some hosts need each to confirm.
 
     """
 
@@ -136,10 +135,6 @@ class Clause:
     why: str = ""
 
 
-# What may stand around a rule where it is written.
-_QUOTES = ('"', "'", "")
-
-
 def rule_span(because: Because, source: Source) -> Span | None:
     """Return where the rule stands in *source*, as far as its text can be made out."""
     place = because.place
@@ -151,16 +146,11 @@ def rule_span(because: Because, source: Source) -> Span | None:
     except IndexError:  # the file is another one by now
         return None
     rest = line[place.column - 1 :]
-    for quote in _QUOTES:
+    for quote in ('"', "'", ""):
         if rest.startswith(f"{quote}{because.rule}{quote}"):
             return source.span(start, start + len(because.rule) + 2 * len(quote))
-    return source.span(start, start + max(len(_token(rest)), 1))
-
-
-def _token(text: str) -> str:
-    """Return the first word of *text*, with what its quotes or parentheses hold."""
     import re  # noqa: PLC0415  # to show a place, which a decision seldom does
 
-    # Quotes as JSON and YAML write them.
-    found = re.match(r"""("(?:\\.|[^"\\])*")|'(?:[^']|'')*'|[^\s,\]}("']+(?:\(.*?\))?""", text)
-    return found[0] if found else text
+    # The first word, with what its parentheses hold, or quotes as JSON and YAML write them.
+    word = re.match(r"""("(?:\\.|[^"\\])*")|'(?:[^']|'')*'|[^\s,\]}("']+(?:\(.*?\))?""", rest)
+    return source.span(start, start + max(len(word[0] if word else rest), 1))

@@ -10,8 +10,8 @@ from policy.core.values import Final, NoReturn
 class Effect(enum.StrEnum):
     """``DENY < ASK < ALLOW``: what a rule says, and what an answer is.
 
-    An effect equals its text, so ``decision.effect == "deny"`` is what it reads as. It is neither
-    true nor false: `bool` raises `TypeError`.
+    An effect equals its text, as in ``decision.effect == "deny"``; what compares as less grants
+    less, and ``&`` gives the stricter of two. It is neither true nor false.
     """
 
     DENY = "deny"
@@ -26,23 +26,18 @@ class Effect(enum.StrEnum):
         raise TypeError(msg)
 
     def __lt__(self, other: str) -> bool:
-        """Return whether *self* grants less than *other*."""
         return _RANK[self] < _RANK[other]
 
     def __le__(self, other: str) -> bool:
-        """Return whether *self* grants no more than *other*."""
         return _RANK[self] <= _RANK[other]
 
     def __gt__(self, other: str) -> bool:
-        """Return whether *self* grants more than *other*."""
         return _RANK[self] > _RANK[other]
 
     def __ge__(self, other: str) -> bool:
-        """Return whether *self* grants no less than *other*."""
         return _RANK[self] >= _RANK[other]
 
     def __and__(self, other: Effect) -> Effect:
-        """Return the stricter of the two."""
         return self if _RANK[self] <= _RANK[other] else other
 
 

@@ -1,8 +1,7 @@
 """What can be wrong, with the text that is wrong and the way to mend it.
 
-A message is lowercase, has no full stop, puts what the user wrote in
-backticks, and says what was expected and what was found. The mend is the
-``help``. The place is a span.
+A message is lowercase, has no full stop, puts what the user wrote in backticks, and says what was
+expected and what was found.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ class PolicyError(Exception):
 
     Attributes:
         message: what was expected and what was found.
-        span: the offending text, or None when there is no text (a file that
-            cannot be opened).
+        span: the offending text, or None where there is none: a file that cannot be opened.
         help: how to mend it, or "".
         file: the file, also where there is no span.
 

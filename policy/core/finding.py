@@ -55,15 +55,7 @@ class Finding:
         severity: Severity = Severity.ERROR,
         consequence: str = "",
     ) -> tuple[Finding, ...]:
-        """Return the findings that report *error*, each mistake one.
-
-        Args:
-            error: one mistake or several.
-            code: of all of them.
-            severity: of all of them.
-            consequence: what the host does about it, added to the help.
-
-        """
+        """Return a finding for each mistake; *consequence*, what the host does, ends its help."""
         errors = error.errors if isinstance(error, PolicyErrors) else (error,)
         return tuple(
             cls(

@@ -90,7 +90,6 @@ class OnDemand(Mapping[str, _V], Generic[_V]):
         self._built: dict[str, _V] = {}
 
     def __getitem__(self, name: str) -> _V:
-        """Return the value of *name*. Raises KeyError for a name that is not there."""
         if name not in self._built:
             if name not in self._names:
                 raise KeyError(name)
@@ -98,15 +97,12 @@ class OnDemand(Mapping[str, _V], Generic[_V]):
         return self._built[name]
 
     def __contains__(self, name: object) -> bool:
-        """Return whether *name* is there, and build nothing."""
         return name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        """Return the names."""
         return iter(self._names)
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self._names)
 
     def __repr__(self) -> str:

@@ -1,8 +1,4 @@
-"""How far long work is, for a person who waits.
-
-Work goes through its items by `steps`, or calls `reached`. Nothing is shown unless a caller says
-how, with `watched`.
-"""
+"""How far long work is, for a person who waits: shown where a caller says how, with `watched`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ class Place:
     column: int = 1
 
     def __lt__(self, other: Place) -> bool:
-        """Return whether *self* comes first."""
         return (self.file, self.line, self.column) < (other.file, other.line, other.column)
 
     def __str__(self) -> str:
@@ -88,8 +87,7 @@ def place_of(span: Span | None) -> Place | None:
     return span.place if span else None
 
 
-# What a terminal or a reviewer's eye would not see: controls, and format
-# characters such as the bidi overrides and zero-width joiners.
+# What an eye would not see: controls, and format characters such as zero-width joiners.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -142,11 +140,7 @@ class Edit:
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """Return *text* with all *edits* made; equal ones count once.
-
-    Args:
-        text: of the source that every span is of.
-        edits: in any order.
+    """Return the *text* of a source with all *edits* made; equal ones count once.
 
     Raises:
         ValueError: two of them overlap.

@@ -7,15 +7,11 @@ import stat
 
 
 def resolved(path: str, folder: str, real: str) -> str:
-    """Return where links lead from *path*, below a *folder* whose links lead to *real*.
-
-    What is below the folder is looked at once, piece by piece; `os.path.realpath` begins at the
-    root.
-    """
+    """Return where links lead from *path*, below a *folder* whose links lead to *real*."""
     base = folder.rstrip("/")
     rest = path[len(base) + 1 :]
     pieces = rest.split("/")
-    odd = not path.isascii() or "\0" in rest or not _UNNAMED.isdisjoint(pieces)
+    odd = not path.isascii() or "\0" in rest or not {"", ".", ".."}.isdisjoint(pieces)
     if odd or not path.startswith(base + "/"):
         return os.path.realpath(path)
     name = base
@@ -28,9 +24,6 @@ def resolved(path: str, folder: str, real: str) -> str:
         if stat.S_ISLNK(mode):
             return os.path.realpath(path)
     return f"{real.rstrip('/')}/{rest}"
-
-
-_UNNAMED = frozenset({"", ".", ".."})
 
 
 def other_names(project: str) -> tuple[str, ...]:

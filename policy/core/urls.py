@@ -45,8 +45,9 @@ def _name(host: str) -> str | None:
     if ":" in host:
         return sixth_address(host)
     if not host.isascii():
-        if any(map(_is_doubtful, host)):
-            return None
+        for letter in host:
+            if letter in _OTHER_IN_IDNA or unicodedata.ucd_3_2_0.category(letter) == "Cn":
+                return None
         host = host.encode("idna").decode("ascii")
     host = host.lower()
     if "" in host.removesuffix(".").split(".") or _FORBIDDEN.search(host):
@@ -54,17 +55,8 @@ def _name(host: str) -> str | None:
     return None if _NUMERIC.fullmatch(host) and not _ADDRESS.fullmatch(host) else host
 
 
-def _is_doubtful(letter: str) -> bool:
-    return letter in _OTHER_IN_IDNA or unicodedata.ucd_3_2_0.category(letter) == "Cn"
-
-
 def sixth_address(text: str) -> str | None:
-    """Return an IPv6 address in brackets as browsers write it, e.g. ``[::1]``; None for no such.
-
-    Args:
-        text: the address without the brackets. One with a zone is none.
-
-    """
+    """Return an IPv6 address, given without brackets, as browsers write it: ``[::1]``, or None."""
     from ipaddress import AddressValueError, IPv6Address  # noqa: PLC0415  # few URLs need it
 
     try:
