@@ -179,45 +179,49 @@ def in_notation(
     *accepted* are the terminals the grammar takes there; *opened* is the
     unclosed `{` before it, with the statement it belongs to.
     """
-    before = text[:at].rstrip(" \t")
-    where = accepted | _known(before, accepted, opened)
-    wanted = explained(_HERE / "notation_expected.toml", text, at, len(text), where=where)
-    expected = wanted.message if wanted else ""
-    if at >= len(text):
-        return _at_the_end(text, expected, accepted, opened)
+    if at >= len(text) and opened and "RBRACE" in accepted:
+        message = "expected `}` for this `{`, found the end of the file"
+        mend = f"close {quoted(opened[1])} with `}}` on a line of its own"
+        return Mistake(opened[0], opened[0] + 1, message, mend)
     start, end, found = _found(text, at)
-    return Mistake(
-        start,
-        end,
-        f"expected {expected}, found {found}",
-        _mend(text, at, text[start:end], where, opened[1] if opened else ""),
+    word, before = text[start:end], text[:at].rstrip()
+    words = AGENT_WORDS if "INHERIT" in accepted else ("allow", "ask", "deny")
+    near = closest(word, FILE_WORDS if "AGENT" in accepted else words)
+    # What the forms of mistakes ask of a place, besides what the grammar takes there.
+    known = {
+        "open": opened is not None,
+        "a_bound": accepted == {"NAME"},
+        "behind_limit": before.endswith(("limit", ",")),
+        "behind_comma": before.endswith(","),
+        "behind_colon": ":" in "".join(before.split()[-1:]),
+        "near": near,
+        "file_word": word in FILE_WORDS,
+        "agent_word": word in AGENT_WORDS,
+        "a_word": word in WORDS,
+    }
+    where = accepted.union(name for name, holds in known.items() if holds)
+    *statements, last = (f"`{each}`" for each in AGENT_WORDS)
+    said = {
+        "near": near,
+        "braces": "`agent name { }`",
+        "owner": quoted(opened[1] if opened else ""),
+        "statements": f"{', '.join(statements)} and {last}",
+        "head": quoted(before.rpartition("\n")[2].strip() + " {"),
+        "name_characters": NAME_CHARACTERS,
+    }
+    wanted = explained(_HERE / "notation_expected.toml", text, at, len(text), where=where)
+    mended = explained(
+        _HERE / "notation_mistakes.toml", text, at, len(text), where=where, said=said
     )
-
-
-def _at_the_end(
-    text: str, expected: str, accepted: frozenset[str], opened: tuple[int, str] | None
-) -> Mistake:
-    if opened and "RBRACE" in accepted:
-        brace, owner = opened
-        return Mistake(
-            brace,
-            brace + 1,
-            "expected `}` for this `{`, found the end of the file",
-            f"close {quoted(owner)} with `}}` on a line of its own",
-        )
-    end = len(text.rstrip())
-    return Mistake(
-        end,
-        end,
-        f"expected {expected}, found the end of the file",
-        "the `,` at the end of the line before continues the statement: remove it"
-        if text[:end].endswith(",")
-        else "",
-    )
+    expected = wanted.message if wanted else ""
+    return Mistake(start, end, f"expected {expected}, found {found}", mended.help if mended else "")
 
 
 def _found(text: str, at: int) -> tuple[int, int, str]:
     """Return the range to underline at *at* and what a person calls it."""
+    if at >= len(text):
+        at = len(text.rstrip())
+        return at, at, "the end of the file"
     if text[at] in "\r\n":
         at = len(text[:at].rstrip(" \t\r"))
         return at, at, "the end of the line"
@@ -225,45 +229,6 @@ def _found(text: str, at: int) -> tuple[int, int, str]:
     if token is None:
         return at, at + 1, character(text[at])
     return token.start(), token.end(), quoted(token[0])
-
-
-def _known(before: str, accepted: frozenset[str], opened: tuple[int, str] | None) -> frozenset[str]:
-    """Return what the forms of mistakes ask of a place, besides what the grammar takes there."""
-    known = {
-        "open": opened is not None,
-        "a_bound": accepted == {"NAME"},
-        "behind_limit": before.rstrip().endswith(("limit", ",")),
-        "behind_comma": before.rstrip().endswith(","),
-        "behind_colon": ":" in "".join(before.split()[-1:]),
-    }
-    return frozenset(name for name, holds in known.items() if holds)
-
-
-def _mend(text: str, at: int, word: str, where: frozenset[str], owner: str) -> str:
-    """Return how to mend the *word* at *at*, or ""."""
-    words = AGENT_WORDS if "INHERIT" in where else ("allow", "ask", "deny")
-    near = closest(word, FILE_WORDS if "AGENT" in where else words)
-    known = {
-        "near": near,
-        "file_word": word in FILE_WORDS,
-        "agent_word": word in AGENT_WORDS,
-        "a_word": word in WORDS,
-    }
-    said = {
-        "near": near,
-        "braces": "`agent name { }`",
-        "owner": quoted(owner),
-        "statements": _listed(AGENT_WORDS),
-        "head": quoted(text[:at].rstrip(" \t").rpartition("\n")[2].strip() + " {"),
-        "name_characters": NAME_CHARACTERS,
-    }
-    where = where.union(name for name, holds in known.items() if holds)
-    found = explained(_HERE / "notation_mistakes.toml", text, at, len(text), where=where, said=said)
-    return found.help if found else ""
-
-
-def _listed(words: tuple[str, ...]) -> str:
-    return ", ".join(f"`{word}`" for word in words[:-1]) + f" and `{words[-1]}`"
 
 
 # First folders of absolute paths.

@@ -19,7 +19,7 @@ from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
 from policy.core.source import Source, Span
 from policy.language.grammars import Node, Parser, Token, Unexpected, tables
-from policy.language.mistakes import FILE_WORDS, Mistake, closest, in_matcher, in_notation
+from policy.language.mistakes import FILE_WORDS, Mistake, in_matcher, in_notation
 from policy.language.notation import MOST_MISTAKES, Building
 from policy.language.syntax import Document, Matcher, Specifier, specifier
 
@@ -110,9 +110,11 @@ def parse_notation(source: Source) -> Document:
 _COUNTED: Final = frozenset({"TOOL", "STRING", "NAME", "COMMENT"})
 _PARENTHESES: Final = frozenset({"_OPEN", "_CLOSE", "RPAR"})
 
-_WORD: Final = re.compile(r"\w+")
 _SPACE: Final = re.compile(r"\s*")
 _COMMENT: Final = re.compile(r"(?:^|[ \t])#")
+_OF_FILE: Final = rf"(?:{'|'.join(FILE_WORDS)})\b"
+_FILE_WORD: Final = re.compile(_OF_FILE)
+_FILE_LINE: Final = re.compile(rf"^[ \t]*{_OF_FILE}", re.MULTILINE)
 
 
 class _Reading:
@@ -124,23 +126,21 @@ class _Reading:
         self.mistakes: list[PolicyError] = []
         self.complete = True  # whether the tree has every agent of the file
         self._entries = 0
-        self._ended = False
-        self._unclosed = 0  # braces a mistake took away, whose `}` may still come
+        self._closed = 0  # agents that a mistake has closed, whose `}` may still come
         self._parser = Parser(tables("notation"), self.text)
 
     def read(self) -> Node | None:
         """Return the tree, or None where reading on makes no sense."""
         while len(self.mistakes) < MOST_MISTAKES and self._entries <= RULES:
             try:
-                self._feed()
-                if self._ended:
+                if self._feed():
                     return self._parser.finish()
             except Unexpected as error:
                 self._recover(error.position)
         return None
 
-    def _feed(self) -> None:
-        """Feed the parser up to the end, the first mistake or the limit."""
+    def _feed(self) -> bool:
+        """Feed the parser up to the first mistake or a limit; return whether the end is reached."""
         feed, tool_end = self._parser.feed, 0
         for token in self._parser.tokens():
             kind = token.type
@@ -150,13 +150,13 @@ class _Reading:
                 if self._entries > RULES:
                     message = f"expected at most {RULES:,} rules, names and comments in a file"
                     self._report(Mistake(token.start_pos, token.end_pos, message))
-                    return
+                    return False
             elif kind in _PARENTHESES and token.end_pos - tool_end > PATTERN_CHARACTERS:
                 self._report(Mistake(tool_end, tool_end + 1, _TOO_LONG))
-                self._resume(token.end_pos, frozenset())
-                return
+                self._resume(token.end_pos)
+                return False
             feed(token)
-        self._ended = True
+        return True
 
     def _report(self, mistake: Mistake) -> None:
         most = len(self.source.text)
@@ -165,18 +165,14 @@ class _Reading:
 
     def _recover(self, at: int) -> None:
         """Report the mistake at *at* and resume after it."""
-        accepted = self._parser.accepts()
-        if self._unclosed and "AGENT" in accepted and self.text[at : at + 1] == "}":
-            self._unclosed -= 1  # the brace of an agent that a mistake has closed
-        elif not ("RBRACE" in accepted and self._ends_unopened(at)):
-            self._report(in_notation(self.text, at, accepted, self._opened()))
-        self._resume(at, accepted)
-
-    def _ends_unopened(self, at: int) -> bool:
-        """Whether what ends at *at* is open only because its header was a mistake, told before."""
-        opened, word = self._opened(), _WORD.match(self.text, at)
-        at_end = _SPACE.fullmatch(self.text, at) is not None
-        return opened is not None and not opened[1] and (at_end or (word or "?")[0] in FILE_WORDS)
+        accepted, opened = self._parser.accepts(), self._opened()
+        if self._closed and opened is None and self.text[at : at + 1] == "}":
+            self._closed -= 1
+        else:
+            self._report(in_notation(self.text, at, accepted, opened))
+        if "_NL" in accepted:  # the statement is over, and more stands behind it
+            self._parser.feed(Token("_NL"))
+        self._resume(at)
 
     def _opened(self) -> tuple[int, str] | None:
         """Return the unclosed `{` and the statement it belongs to."""
@@ -188,91 +184,43 @@ class _Reading:
                 return brace, self.text[value.start_pos : brace].strip()
         return None
 
-    # --- recovery: where the next statement begins, and in which state
+    def _resume(self, at: int) -> None:
+        """Drop the statement that the parser is in, and go on with the next one.
 
-    def _resume(self, at: int, accepted: frozenset[str]) -> None:
-        """Make the parser ready for the next statement, and the lexer stand there."""
-        word = _WORD.match(self.text, at)
-        if {"RBRACE", "EFFECT"} <= accepted and word and word[0] in FILE_WORDS:
-            self._unclosed += 1
-            self._insert("RBRACE", "_NL")
-            self._go(at)
-            return
-        if _SPACE.fullmatch(self.text, at):
-            if {"RBRACE", "EFFECT"} <= accepted:
-                self._insert("RBRACE", "_NL")
-            else:
-                self._leave_statement(accepted)
-            self._go(len(self.text))
-            return
-        end, last = self._line_end(at)
-        lost = self._leave_statement(accepted)
-        inside = self._opened() is not None
-        if inside and last == "{":
-            self._unclosed += 1
-        elif inside and last == "}":
-            end = self.text.rindex("}", at, end)
-        elif not inside and last == "}":
-            self.complete = False  # an agent in one line, all of it passed over
-        elif not inside and (last == "{" or lost & {"AGENT", "TEST"}):
-            self._open(at, lost)
-            end = self._after_brace(end)
-        self._go(end)
-
-    def _line_end(self, at: int) -> tuple[int, str]:
-        """Return the end of the line, and of those it goes on over, and its last character."""
+        That is on the next line within braces, and elsewhere where a statement of a file begins.
+        """
+        parser = self._parser
         while True:
-            end = self.text.find("\n", at)
-            end = len(self.text) if end < 0 else end
+            takes = parser.tables.actions[parser.states[-1]]
+            # Behind `expect` an effect may come, and the end of the agent may not.
+            if "AGENT" in takes or ("EFFECT" in takes and "RBRACE" in takes):
+                break
+            parser.states.pop()
+            parser.values.pop()
+        is_inside = "RBRACE" in parser.accepts()
+        begins = _FILE_WORD.match(self.text, at)
+        if is_inside and (begins or _SPACE.fullmatch(self.text, at)):
+            self._closed += begins is not None
+            parser.feed(Token("RBRACE"))
+            parser.feed(Token("_NL"))
+        elif is_inside:
+            at = self._line_end(at)
+        else:
+            self.complete = False
+            line = begins or _FILE_LINE.search(self.text, at)
+            at = line.start() if line else len(self.text)
+        space = _SPACE.match(self.text, at)
+        parser.position = space.end() if space else at
+
+    def _line_end(self, at: int) -> int:
+        """Return the end of the line and of those it goes on over, or the brace that ends it."""
+        while True:
+            end = self.text.index("\n", at)
             line = self.text[at:end]
             comment = _COMMENT.search(line)
-            last = line[: comment.start() if comment else None].rstrip()[-1:]
-            if last != "," or end >= len(self.text):
-                return end, last
+            said = line[: comment.start() if comment else None].rstrip()
+            if said.endswith("}"):
+                return at + len(said) - 1
+            if not said.endswith(",") or end == len(self.text) - 1:
+                return end
             at = end + 1
-
-    def _after_brace(self, at: int) -> int:
-        """Return the place after a `{` that stands on a line of its own."""
-        brace = _SPACE.match(self.text, at).end()  # type: ignore[union-attr]
-        return brace + 1 if self.text[brace : brace + 1] == "{" else at
-
-    def _leave_statement(self, accepted: frozenset[str]) -> set[str]:
-        """Take the parser to where a statement may begin; return what was lost."""
-        starts = accepted & {"EFFECT", "AGENT"} if accepted & {"RBRACE", "AGENT"} else ()
-        for start in starts:
-            # It may still owe the end of the statement before: shifting a word
-            # pays it, and the word is then taken off again.
-            self._insert(start)
-            self._parser.states.pop()
-            self._parser.values.pop()
-            return set()
-        if "_NL" in accepted:
-            self._insert("_NL")
-            return set()
-        lost = set()
-        while not self._between_statements():
-            self._parser.states.pop()
-            value = self._parser.values.pop()
-            lost.add(value.type if isinstance(value, Token) else value.data)
-        return lost
-
-    def _between_statements(self) -> bool:
-        actions = self._parser.tables.actions[self._parser.states[-1]]
-        # Behind `expect` an effect may come, and the end of the agent may not.
-        words = ("EFFECT", "AGENT") if "RBRACE" in actions else ("AGENT",)
-        return any(actions.get(word, -1) >= 0 for word in words)
-
-    def _open(self, at: int, lost: set[str]) -> None:
-        """Take the header that was wrong for one that opens a block."""
-        word = _WORD.match(self.text, at)
-        test = "TEST" in lost or bool(word and "`test`" in closest(word[0], FILE_WORDS))
-        self.complete = self.complete and test
-        self._insert("TEST" if test else "AGENT", "NAME", "LBRACE")
-
-    def _insert(self, *kinds: str) -> None:
-        for kind in kinds:
-            self._parser.feed(Token(kind))
-
-    def _go(self, at: int) -> None:
-        space = _SPACE.match(self.text, at)
-        self._parser.position = space.end() if space else at
