@@ -1,8 +1,7 @@
 """The tree of a file of our own notation, and what no grammar can check.
 
-`Building` takes what the parser made, whose leaves are tokens with places, and
-makes nodes of it. On the way it sees every name with its place, and so it is
-here that names, levels and bounds are checked.
+`Building` makes nodes of what the parser made, whose leaves are tokens with places, and checks
+names, levels and bounds on the way.
 """
 
 from __future__ import annotations
@@ -57,18 +56,6 @@ class Building:
         self._agents: dict[str, Span] = {}
         self._root: Span | None = None
         self._used: list[tuple[str, Span]] = []
-        self._nodes: dict[str, Callable[[list[Any]], Any]] = {
-            "root": self._a_root,
-            "agent": self._agent,
-            "test": self._test,
-            "never": self._never,
-            "grant": self._grant,
-            "expect": self._expect,
-            "delegate": self._delegate,
-            "inherit": self._inherit,
-            "trust": self._trust,
-            "limit": self._limit,
-        }
 
     def document(self, tree: Node, *, complete: bool) -> Document:
         """Return the document; *complete* says that no agent of the file is missing."""
@@ -80,20 +67,45 @@ class Building:
     # --- statements
 
     def _body(self, children: Iterable[Any]) -> tuple[Any, ...]:
-        nodes = self._nodes
         return tuple(
             self._comment(child.start_pos, child)
             if child.__class__ is not str and hasattr(child, "type")
-            else nodes[child.data](child.children)
+            else self._statement(child.data, child.children)
             for child in children
         )
 
-    def _a_root(self, children: list[Token]) -> Root:
-        keyword, name = children
-        span = self._span(keyword, name)
-        mend = "chains start at one agent: remove one of the two"
-        self._root = self._once("`root`", self._root, span, mend)
-        return Root(self._use(name), span=span)
+    def _statement(self, rule: str, children: list[Any]) -> Any:  # noqa: ANN401  # of ten classes
+        first = children[0]
+        match rule:
+            case "grant":
+                return self._listed(children, 1, Grant, _EFFECTS[first])
+            case "expect":
+                return self._listed(children, 2, Expect, _EFFECTS[children[1]])
+            case "delegate":
+                return self._listed(children, 1, Delegate)
+            case "inherit":
+                return Inherit(span=self._at(first))
+            case "trust":
+                return Trust(self._name(children[1]), span=self._span(*children))
+            case "limit":
+                return self._limit(children)
+            case "agent":
+                return self._agent(children)
+            case "test":
+                at = next(i for i, child in enumerate(children) if child.type == "LBRACE")
+                chain = tuple(self._use(name) for name in children[1:at])
+                body = self._body(children[at + 1 : -1])
+                return Test(chain, body, span=self._span(first, children[-1]))
+            case "never":
+                at = next(i for i, child in enumerate(children) if not hasattr(child, "type"))
+                links = children[1:at]
+                chain = tuple(str(x) if x.type == "STARS" else self._use(x) for x in links)
+                return self._listed(children, at, Never, chain)
+            case _:
+                span = self._span(*children)
+                mend = "chains start at one agent: remove one of the two"
+                self._root = self._once("`root`", self._root, span, mend)
+                return Root(self._use(children[1]), span=span)
 
     def _agent(self, children: list[Any]) -> Agent:
         keyword, name, _, *body, brace = children
@@ -107,29 +119,6 @@ class Building:
         self._check_expected(nodes)
         return Agent(text, nodes, span=self._span(keyword, brace))
 
-    def _test(self, children: list[Any]) -> Test:
-        at = next(i for i, child in enumerate(children) if getattr(child, "type", "") == "LBRACE")
-        chain = tuple(self._use(name) for name in children[1:at])
-        return Test(
-            chain, self._body(children[at + 1 : -1]), span=self._span(children[0], children[-1])
-        )
-
-    def _never(self, children: list[Any]) -> Never:
-        at = next(i for i, child in enumerate(children) if not hasattr(child, "type"))
-        chain = tuple(
-            str(link) if link.type == "STARS" else self._use(link) for link in children[1:at]
-        )
-        return self._listed(children, at, Never, chain)
-
-    def _grant(self, children: list[Any]) -> Grant:
-        return self._listed(children, 1, Grant, _EFFECTS[children[0]])
-
-    def _expect(self, children: list[Any]) -> Expect:
-        return self._listed(children, 2, Expect, _EFFECTS[children[1]])
-
-    def _delegate(self, children: list[Any]) -> Delegate:
-        return self._listed(children, 1, Delegate)
-
     def _listed(
         self, children: list[Any], at: int, make: Callable[..., _Statement], *said: object
     ) -> _Statement:
@@ -137,12 +126,6 @@ class Building:
         matchers, comments = self._entries(children[at:])
         span = Span(self.source, children[0].start_pos, matchers[-1].span.end)
         return make(*said, matchers, comments, span=span)
-
-    def _inherit(self, children: list[Token]) -> Inherit:
-        return Inherit(span=self._at(children[0]))
-
-    def _trust(self, children: list[Token]) -> Trust:
-        return Trust(self._name(children[1]), span=self._span(*children))
 
     def _limit(self, children: list[Token]) -> Limit:
         bounds: dict[str, int] = {}
@@ -154,23 +137,14 @@ class Building:
                 continue
             number, name = next(words), str(word)
             if name not in BOUNDS:
-                self._mistake(
-                    f"expected `depth` or `turns`, found {quoted(name)}",
-                    self._at(word),
-                    closest(name, BOUNDS),
-                )
+                message = f"expected `depth` or `turns`, found {quoted(name)}"
+                self._mistake(message, self._at(word), closest(name, BOUNDS))
             elif name in bounds:
-                self._mistake(
-                    f"expected one bound of {quoted(name)}, found a second",
-                    self._at(word),
-                    "remove one of the two",
-                )
+                message = f"expected one bound of {quoted(name)}, found a second"
+                self._mistake(message, self._at(word), "remove one of the two")
             if not _NUMBER.fullmatch(number):
-                self._mistake(
-                    f"expected a number, found {quoted(number)}",
-                    self._at(number),
-                    f"a bound is a whole number of at most nine digits: `{visible(name)} 2`",
-                )
+                mend = f"a bound is a whole number of at most nine digits: `{visible(name)} 2`"
+                self._mistake(f"expected a number, found {quoted(number)}", self._at(number), mend)
                 continue
             bounds[name] = int(number)
         return Limit(
@@ -197,11 +171,8 @@ class Building:
         if first.type == "STRING":
             tool = unescaped(tool[1:-1], '"')
             if not is_tool(tool):
-                self._mistake(
-                    f"expected a tool, found {quoted(first)}",
-                    self._at(first),
-                    NAME_CHARACTERS,
-                )
+                message = f"expected a tool, found {quoted(first)}"
+                self._mistake(message, self._at(first), NAME_CHARACTERS)
         span = self._span(first, last)
         if first is last:
             return Matcher(tool, span=span)
@@ -240,13 +211,9 @@ class Building:
             return str(token)
         name = unescaped(token[1:-1], '"')
         if not name.strip() or name in {"*", "**"}:
-            self._mistake(
-                f"expected a name, found {quoted(token)}",
-                self._at(token),
-                "`*` and `**` stand for agents in `never`"
-                if name.strip()
-                else "a name is not empty",
-            )
+            stars = "`*` and `**` stand for agents in `never`"
+            mend = stars if name.strip() else "a name is not empty"
+            self._mistake(f"expected a name, found {quoted(token)}", self._at(token), mend)
         return name
 
     def _use(self, token: Token) -> str:
