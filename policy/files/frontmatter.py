@@ -17,10 +17,10 @@ from policy.files.text import BYTE_ORDER_MARK
 
 
 class HeaderLanguage(enum.Enum):
-    """The language of a header, by its fence."""
+    """The language of a header."""
 
-    YAML = "---"
-    TOML = "+++"
+    YAML = "yaml"
+    TOML = "toml"
 
 
 @frozen
@@ -58,7 +58,7 @@ def split_front_matter(source: Source) -> FrontMatter | None:
             help=f"write `{opening[1]}` on a line of its own after the last key",
         )
     return FrontMatter(
-        HeaderLanguage(opening[1]),
+        HeaderLanguage.YAML if opening[1] == "---" else HeaderLanguage.TOML,
         source.span(*opening.span()),
         source.span(header, closing.start()),
         source.span(_next_line(text, closing.end()), len(text)),
