@@ -26,7 +26,6 @@ from typing import Any, Final, TypeVar
 
 from policy.adapters.messages import (
     FAILED,
-    always_granted,
     may_call,
     may_start,
     question,
@@ -236,7 +235,8 @@ class _Program:
 
     def is_granted(self, chain: Chain, tool: str) -> bool:
         """Return whether every call of a tool of the runtime is allowed."""
-        return always_granted(self.table(chain).moved, self.named(tool))
+        constant = self.table(chain).moved.lookup(self.named(tool)).constant
+        return constant is not None and constant.effect is Effect.ALLOW
 
 
 def _check_known(chain: Chain, agent: str) -> None:

@@ -482,53 +482,37 @@ def run_proxy(command: Sequence[str], guard: Guard, content: ContentGate | None 
         reason = (error.strerror or str(error)).lower()
         msg = f"the server `{visible(command[0])}` cannot be started: {reason}"
         raise PolicyError(msg) from None
-    relay = _Relay(Gate(guard, content), server)
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(_KILLED + number))
-    try:
-        # A daemon, since it may still wait for the client when the server has ended.
-        threading.Thread(target=relay.upwards, daemon=True).start()
-        relay.downwards()
-        status = server.wait()
-    finally:
-        _end(server)
-    return status if status >= 0 else _KILLED - status
+    assert server.stdin is not None  # noqa: S101  # both are pipes
+    assert server.stdout is not None  # noqa: S101
+    gate = Gate(guard, content)
+    up, down = (server.stdin, threading.Lock()), (sys.stdout.buffer, threading.Lock())
 
-
-class _Relay:
-    """Passes lines between a client and a running server."""
-
-    def __init__(self, gate: Gate, server: subprocess.Popen[bytes]) -> None:
-        assert server.stdin is not None  # noqa: S101  # both are pipes
-        assert server.stdout is not None  # noqa: S101
-        self._gate = gate
-        self._server = server
-        self._from_server, self._to_server = server.stdout, server.stdin
-        self._locks = threading.Lock(), threading.Lock()
-
-    def upwards(self) -> None:
-        """Pass on the lines of the client until it ends; then end the server."""
-        try:
-            with suppress(OSError):  # one end is gone, and the other ends with it
-                for line in _lines(sys.stdin.fileno()):
-                    self._send(self._gate.from_client(line))
-        finally:
-            _end(self._server)
-
-    def downwards(self) -> None:
-        """Pass on the lines of the server until it ends."""
-        for line in _lines(self._from_server.fileno()):
-            self._send(self._gate.from_server(line))
-
-    def _send(self, sent: Sent) -> None:
-        to_server, to_client = self._locks
-        for text, stream, lock in (
-            (sent.to_server, self._to_server, to_server),
-            (sent.to_client, sys.stdout.buffer, to_client),
-        ):
+    def send(sent: Sent) -> None:
+        for text, (stream, lock) in ((sent.to_server, up), (sent.to_client, down)):
             if text:
                 with lock:
                     stream.write(text)
                     stream.flush()
+
+    def pass_upwards() -> None:
+        """Pass on the lines of the client until it ends; then end the server."""
+        try:
+            with suppress(OSError):  # one end is gone, and the other ends with it
+                for line in _lines(sys.stdin.fileno()):
+                    send(gate.from_client(line))
+        finally:
+            _end(server)
+
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(_KILLED + number))
+    try:
+        # A daemon, since it may still wait for the client when the server has ended.
+        threading.Thread(target=pass_upwards, daemon=True).start()
+        for line in _lines(server.stdout.fileno()):
+            send(gate.from_server(line))
+        status = server.wait()
+    finally:
+        _end(server)
+    return status if status >= 0 else _KILLED - status
 
 
 def _lines(file: int) -> Iterator[bytes]:

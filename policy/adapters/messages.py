@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FAILED",
-    "always_granted",
     "granting_rules",
     "may_call",
     "may_start",
@@ -55,12 +54,6 @@ _WHY = {
     Reason.NO_ROOT: "it names a file outside of the project, whose folder is not known",
     Reason.UNANALYSABLE: "what it would do cannot be told from its text",
 }
-
-
-def always_granted(table: Table, tool: str) -> bool:
-    """Return whether every call of *tool* is allowed, whatever its arguments are."""
-    constant = table.lookup(tool).constant
-    return constant is not None and constant.effect is Effect.ALLOW
 
 
 def may_call(table: Table, tool: str) -> bool:

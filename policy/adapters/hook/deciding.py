@@ -16,7 +16,7 @@ from functools import partial
 from policy.adapters.hook.chains import FORK, HOST, chains_of, met, started_by
 from policy.adapters.hook.event import SPAWNING, Event, answer_json, read_event
 from policy.adapters.hook.packed import packed, unpacked
-from policy.adapters.hook.sources import NO_POLICY, Places, Sources, content, read_sources
+from policy.adapters.hook.sources import NO_POLICY, Places, content, read_sources
 from policy.adapters.hook.store import Store, digest_of, package_digest
 from policy.core import limits
 from policy.core.decision import Decision, Reason
@@ -129,8 +129,9 @@ class HookDecider:
             found = [self._from_file(path, environment, files, expected) for path in paths]
         else:
             sources = read_sources(places)
-            make = partial(_from_sources, sources)
-            found = [self._compiled(sources.digest, environment, files, make)]
+            digest, label = sources.digest, places.project
+            make = partial(_from_json, sources.compiled, label)
+            found = [self._compiled(digest, environment, files, make)]
         projects = [project for compiled in found for project in compiled.projects]
         # A place keeps the tables that are decided there.
         folders = ProjectFolders(
@@ -154,7 +155,9 @@ class HookDecider:
         except FileNotFoundError:
             raise PolicyError("cannot be read: there is no such file", file=path) from None
         digest = digest_of((os.fsencode(path), data))
-        compiled = self._compiled(digest, environment, files, lambda: _from_json(data, path))
+        compiled = self._compiled(
+            digest, environment, files, partial(_from_json, lambda: data, path)
+        )
         if expected and compiled.hash != expected:
             msg = f"expected the policy `{expected}`, found `{compiled.hash}`"
             raise PolicyError(msg, file=path)
@@ -188,14 +191,10 @@ class HookDecider:
         return self._known.keep(key, compiled)
 
 
-def _from_sources(sources: Sources) -> Compiled:
-    return _from_json(sources.compiled(), sources.places.project)
-
-
-def _from_json(data: bytes, label: str) -> Compiled:
+def _from_json(read: Callable[[], bytes], label: str) -> Compiled:
     from policy.tables.compiled import compiled_from_json  # noqa: PLC0415  # once a policy
 
-    return compiled_from_json(data, label)
+    return compiled_from_json(read(), label)
 
 
 def _record(

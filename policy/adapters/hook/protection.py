@@ -42,24 +42,20 @@ def protected(compiled: Compiled, files: tuple[str, ...]) -> Compiled:
 
     A chain grants what the tables of its agents grant, so it is enough that each of them asks.
 
-    Args:
-        compiled: of one or more projects.
-        files: more such files, or folders of them, absolute.
-
+    More such files, or folders of them, are the absolute paths *files*.
     """
     return evolve(compiled, projects=tuple(_project(each, files) for each in compiled.projects))
 
 
 def _project(project: CompiledProject, files: tuple[str, ...]) -> CompiledProject:
-    reading = project.attenuated
     if project.host != OURS:
         return project
-    reading = evolve(
-        reading,
-        tables={agent: _table(table, files) for agent, table in reading.tables.items()},
-        roots={agent: _table(table, files) for agent, table in reading.roots.items()},
+    reading = project.attenuated
+    tables, roots = (
+        {agent: _table(table, files) for agent, table in each.items()}
+        for each in (reading.tables, reading.roots)
     )
-    return evolve(project, attenuated=reading)
+    return evolve(project, attenuated=evolve(reading, tables=tables, roots=roots))
 
 
 def _table(table: Table, files: tuple[str, ...]) -> Table:
@@ -71,18 +67,16 @@ def _table(table: Table, files: tuple[str, ...]) -> Table:
 
 @lru_cache(maxsize=16)
 def _protection(dialect: Dialect, files: tuple[str, ...]) -> Table:
-    rules = RuleSet(tuple(_protecting_entries(dialect, files)), Effect.ALLOW, dialect)
-    return Table.of(rules, link=_LINK)
-
-
-def _protecting_entries(dialect: Dialect, files: tuple[str, ...]) -> Iterator[Entry]:
-    for tool in _WRITING:
-        for text, pattern in _policy_files(dialect, files):
-            yield Entry(tool, Effect.ASK, pattern, rule=f"{tool}({text})")
+    entries = [
+        Entry(tool, Effect.ASK, pattern, rule=f"{tool}({text})")
+        for tool in _WRITING
+        for text, pattern in _policy_files(dialect, files)
+    ]
     for tool, argument in dialect.arguments.items():
         if argument.kind is ArgumentKind.COMMAND:
             # The files that a command writes are looked at where a rule applies to commands.
-            yield Entry(tool, Effect.ALLOW, Pattern.text("*"), rule=tool)
+            entries.append(Entry(tool, Effect.ALLOW, Pattern.text("*"), rule=tool))
+    return Table.of(RuleSet(tuple(entries), Effect.ALLOW, dialect), link=_LINK)
 
 
 def _policy_files(dialect: Dialect, files: tuple[str, ...]) -> Iterator[tuple[str, Pattern]]:

@@ -71,7 +71,16 @@ def with_hook(source: Source, group: dict[str, object]) -> str:
     bare = Source(source.name, without_hook(source))
     if not bare.text.strip():
         return json.dumps({"hooks": {_EVENT: [group]}}, indent=2) + "\n"
-    return edited(bare.text, [_addition(bare, _root(bare), group)])
+    root = _root(bare)
+    hooks = root.get("hooks")
+    groups = hooks.get(_EVENT) if isinstance(hooks, MappingNode) else None
+    if isinstance(groups, SequenceNode):
+        edit = _appended(bare, groups, "", group)
+    elif isinstance(hooks, MappingNode):
+        edit = _appended(bare, hooks, _EVENT, [group])
+    else:
+        edit = _appended(bare, root, "hooks", {_EVENT: [group]})
+    return edited(bare.text, [edit])
 
 
 def without_hook(source: Source) -> str:
@@ -109,18 +118,8 @@ def _is_ours(group: Node) -> bool:
     return isinstance(command, str) and _OURS.search(command) is not None
 
 
-def _addition(source: Source, root: MappingNode, group: dict[str, object]) -> Edit:
-    """Return the edit that adds *group*, and the keys that hold it, at the end."""
-    hooks = root.get("hooks")
-    if not isinstance(hooks, MappingNode):
-        return _appended(source, root, "hooks", {_EVENT: [group]})
-    groups = hooks.get(_EVENT)
-    if not isinstance(groups, SequenceNode):
-        return _appended(source, hooks, _EVENT, [group])
-    return _appended(source, groups, "", group)
-
-
 def _appended(source: Source, holder: MappingNode | SequenceNode, key: str, value: object) -> Edit:
+    """Return the edit that adds *value* at the end of *holder*."""
     label = f"{json.dumps(key)}: " if key else ""
     spans = _spans(holder)
     if not spans:

@@ -18,7 +18,7 @@ from policy.hosts.a3s.rules import NEWEST, A3sProfile
 from policy.hosts.data import host_table
 
 
-class Risk(enum.Enum):
+class Risk(enum.IntEnum):
     """How much harm a call may do, in the order of the values."""
 
     ROUTINE = 0
@@ -100,33 +100,21 @@ def _command_risk(command: str, outside: Callable[[str], bool]) -> Risk:
 
 def _is_read_only(words: list[str]) -> bool:
     program, *arguments = words or [""]
-    if program == "git":
-        return _is_git_read_only(arguments)
     refused = _READ_ONLY.get(program.strip(_EDGES))
-    if refused is None or any(map(refused.fullmatch, arguments)) or _any_refuses(arguments):
-        return False
     # `uniq` writes a second file.
-    return program != "uniq" or sum(not a.startswith("-") for a in arguments) <= 1
-
-
-def _any_refuses(arguments: list[str]) -> bool:
-    return any(map(_ANY_PROGRAM.fullmatch, arguments))
-
-
-def _is_git_read_only(arguments: list[str]) -> bool:
-    while arguments and arguments[0] in _GIT["before"]:
-        arguments = arguments[1:]
-    refused = re.compile(_GIT["refused"])
-    if not arguments or _any_refuses(arguments) or any(map(refused.fullmatch, arguments)):
+    writes = program == "uniq" and sum(not a.startswith("-") for a in arguments) > 1
+    if program == "git":
+        while arguments and arguments[0] in _GIT["before"]:
+            arguments = arguments[1:]
+        refused = re.compile(_GIT["refused"])
+        writes = not re.fullmatch(_GIT["read_only"], " ".join(arguments))
+    if refused is None or writes:
         return False
-    return bool(re.fullmatch(_GIT["read_only"], " ".join(arguments)))
-
-
-# --- the tool `git` -------------------------------------------------------------------
+    return not any(refused.fullmatch(one) or _ANY_PROGRAM.fullmatch(one) for one in arguments)
 
 
 def _git_risk(args: Mapping[str, Any]) -> Risk:
-    """Return the risk of a call of `git`; one with `force` or unknown keys is high."""
+    """Return the risk of a call of the tool `git`; one with `force` or unknown keys is high."""
     command = args.get("command")
     if not isinstance(command, str) or args.get("force", False) is not False:
         return Risk.HIGH
@@ -162,26 +150,18 @@ class Mode(enum.Enum):
 
 @frozen
 class Guardrail:
-    """The guardrail of a session.
-
-    Attributes:
-        mode: how much the session does by itself.
-        workspace: the folder that paths may not leave, absolute, or None.
-        links: symbolic links; a path through one is critical.
-        profile: the version.
-    """
+    """The guardrail of a session."""
 
     mode: Mode = Mode.DEFAULT
-    workspace: str | None = None
-    links: frozenset[str] = field(factory=frozenset, converter=frozenset)
+    workspace: str | None = None  # the folder that paths may not leave, absolute
+    links: frozenset[str] = field(factory=frozenset, converter=frozenset)  # symbolic links
     profile: A3sProfile = NEWEST
 
     def check(self, tool: str, args: Mapping[str, Any]) -> Effect:
         """Return the effect of a call."""
-        mode = self.mode
-        if mode is Mode.PLAN and not self.profile.has_lanes:
-            mode = Mode.DEFAULT
-        return Effect(_DATA["modes"][mode.value][assess(tool, args, self).value])
+        plans = self.mode is not Mode.PLAN or self.profile.has_lanes
+        mode = self.mode if plans else Mode.DEFAULT
+        return Effect(_DATA["modes"][mode.value][assess(tool, args, self)])
 
     def is_outside(self, path: str) -> bool:
         """Return whether *path* leads out of the workspace, by its text."""
@@ -193,10 +173,10 @@ class Guardrail:
         return self.workspace is None or text.startswith("//") or not self._is_below(text, ".")
 
     def crosses_link(self, path: str) -> bool:
-        """Return whether *path* passes a link."""
-        if self.workspace is None or not self.links or self.is_outside(path):
-            return False
-        return any(self._is_below(path.replace("\\", "/").strip(), link) for link in self.links)
+        """Return whether *path* passes a link, which is critical."""
+        text = path.replace("\\", "/").strip()
+        known = self.workspace is not None and not self.is_outside(path)
+        return known and any(self._is_below(text, link) for link in self.links)
 
     def _is_below(self, path: str, folder: str) -> bool:
         full, root = (posixpath.join(self.workspace or "", one) for one in (path, folder))
@@ -218,8 +198,9 @@ def assess(tool: str, args: object, guardrail: Guardrail, depth: int = 0) -> Ris
     if not isinstance(args, Mapping):
         return Risk.HIGH
     if name == "batch":
-        return _worst(_calls(args, guardrail, depth))
-    if any(guardrail.crosses_link(path) for path in _paths(name, args)):
+        return max(_calls(args, guardrail, depth), default=Risk.HIGH)
+    paths = _paths(name, args)
+    if any(map(guardrail.crosses_link, paths)):
         return Risk.CRITICAL
     if name == "bash":
         command = args.get("command")
@@ -228,7 +209,10 @@ def assess(tool: str, args: object, guardrail: Guardrail, depth: int = 0) -> Ris
     if name == "git":
         return _git_risk(args)
     if name == "read":
-        return _read(args, guardrail)
+        listed, one = args.get("files"), isinstance(args.get("file_path"), str)
+        known = one or (isinstance(listed, (list, tuple)) and len(paths) == len(listed))
+        risks = [_at(path, Risk.ROUTINE, guardrail, absent=Risk.HIGH) for path in paths]
+        return max(risks, default=Risk.HIGH) if known else Risk.HIGH
     if name in _TOOLS["quiet"]:
         return Risk.ROUTINE
     if name in _TOOLS["searches"] or (name in _TOOLS["modes"] and not guardrail.profile.one_search):
@@ -244,16 +228,6 @@ def _at(path: object, inside: Risk, guardrail: Guardrail, *, absent: Risk) -> Ri
     if not isinstance(path, str) or not path.strip():
         return absent
     return Risk.CRITICAL if guardrail.is_outside(path) else inside
-
-
-def _read(args: Mapping[str, Any], guardrail: Guardrail) -> Risk:
-    paths = _paths("read", args)
-    listed = args.get("files")
-    if not isinstance(args.get("file_path"), str) and (
-        not isinstance(listed, (list, tuple)) or len(paths) != len(listed)
-    ):
-        return Risk.HIGH
-    return _worst(_at(path, Risk.ROUTINE, guardrail, absent=Risk.HIGH) for path in paths)
 
 
 def _paths(name: str, args: Mapping[str, Any]) -> list[str]:
@@ -279,7 +253,3 @@ def _calls(args: Mapping[str, Any], guardrail: Guardrail, depth: int) -> Iterato
         tool = call.get("tool") if isinstance(call, Mapping) else None
         known = isinstance(tool, str)
         yield assess(str(tool), call.get("args"), guardrail, depth + 1) if known else Risk.HIGH
-
-
-def _worst(risks: Iterable[Risk]) -> Risk:
-    return max(risks, key=lambda risk: risk.value, default=Risk.HIGH)
