@@ -20,24 +20,16 @@ from policy.tables.table import Table
 
 @values.frozen
 class ClaimVerdict:
-    """Whether one claim about one call holds.
+    """Whether one claim about one call holds."""
 
-    Attributes:
-        claim: the claim as text.
-        holds: True, False, or None where it could not be decided.
-        why: what was found instead, with its reasons.
-        span: where the claim is written.
-        decision: what the call gets, where it was decided.
-        chain: of a `never` claim that does not hold, the chain that makes the call.
-        call: and that call: its tool and its arguments.
-    """
-
-    claim: str
-    holds: bool | None
-    why: str
-    span: Span = values.field(repr=False)
-    decision: Decision | None = None
+    claim: str  # the claim as text
+    holds: bool | None  # True, False, or None where it could not be decided
+    why: str  # what was found instead, with its reasons
+    span: Span = values.field(repr=False)  # where the claim is written
+    decision: Decision | None = None  # what the call gets, where it was decided
+    # Of a `never` claim that does not hold, the chain that makes the call.
     chain: tuple[str, ...] = ()
+    # And that call: its tool and its arguments.
     call: tuple[str, dict[str, object]] | None = values.field(default=None, eq=False)
 
 

@@ -151,18 +151,14 @@ class HostVersion:
 
 @frozen
 class Keys:
-    """The keys of a section that a host knows.
+    """The keys of a section that a host knows."""
 
-    Attributes:
-        known: keys that are applied, or that are not about permissions.
-        skipped: keys that the host applies and this program does not, each with the value
-            that has no effect; None where every value has one.
-        is_open: whether the host has more keys than these. Then an unknown key is reported
-            only if its name is about permissions, or close to one of `known`.
-    """
-
-    known: Collection[str]
+    known: Collection[str]  # keys that are applied, or that are not about permissions
+    # Keys that the host applies and this program does not, each with the value that has no effect;
+    # None where every value has one.
     skipped: Mapping[str, object] = field(factory=dict)
+    # Whether the host has more keys than these. Then an unknown key is reported only if its name is
+    # about permissions, or close to one of `known`.
     is_open: bool = False
 
 
@@ -251,28 +247,20 @@ def is_null(node: Node | None) -> bool:
 
 @define
 class Fields:
-    """The keys of one mapping.
+    """The keys of one mapping."""
 
-    Attributes:
-        node: the mapping; None where there is none, and then every key is absent.
-        kind: of every mistake.
-        prefix: what the host prints before every message.
-        path: what the keys are called from the top of the document, with a dot at its end.
-        typed: whether plain words have types. Where they have none, as in a host that reads
-            YAML into strings, ``5`` and ``null`` are text where text is expected, and a key
-            without a value is an empty list or an empty mapping.
-        filled: whether an empty text is a mistake.
-        errors: every mistake so far, those of inner mappings included.
-        spans: name of a value from the top, e.g. ``tools.allow[0]`` -> where it is written.
-    """
-
-    node: MappingNode | None
-    kind: str
-    prefix: str = ""
-    path: str = ""
+    node: MappingNode | None  # the mapping; None where there is none, and then every key is absent
+    kind: str  # of every mistake
+    prefix: str = ""  # what the host prints before every message
+    path: str = ""  # what the keys are called from the top of the document, with a dot at its end
+    # Whether plain words have types. Where they have none, as in a host that reads YAML into
+    # strings, ``5`` and ``null`` are text where text is expected, and a key without a value is an
+    # empty list or an empty mapping.
     typed: bool = True
-    filled: bool = False
+    filled: bool = False  # whether an empty text is a mistake
+    # Every mistake so far, those of inner mappings included.
     errors: list[HostError] = field(factory=list)
+    # Name of a value from the top, e.g. ``tools.allow[0]`` -> where it is written.
     spans: dict[str, Span] = field(factory=dict)
 
     @classmethod

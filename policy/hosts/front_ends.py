@@ -22,17 +22,11 @@ if TYPE_CHECKING:  # reading needs nothing of what writes
 
 @frozen
 class FrontEndOnDemand:
-    """A front end without options, whose module is imported when a tree has a file for it.
+    """A front end without options, whose module is imported when a tree has a file for it."""
 
-    Attributes:
-        HOST: the name of the host.
-        module: the module of the front end, in this package.
-        files: found in the path of at least one file of each of its projects.
-    """
-
-    HOST: str
-    module: str
-    files: re.Pattern[str]
+    HOST: str  # the name of the host
+    module: str  # the module of the front end, in this package
+    files: re.Pattern[str]  # found in the path of at least one file of each of its projects
 
     @property
     def _loaded(self) -> FrontEnd:

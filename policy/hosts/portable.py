@@ -22,18 +22,12 @@ from policy.tables.table import Bounds, Table
 
 @values.frozen
 class PortableLine:
-    """One rule about the calls of a tool.
+    """One rule about the calls of a tool."""
 
-    Attributes:
-        effect: the effect of the calls that match.
-        pattern: what the argument must match.
-        field: the parameter that *pattern* applies to, or "" for the argument itself.
-        written: whether a file says so; the host has other rules built in.
-    """
-
-    effect: Effect
-    pattern: Pattern
-    field: str = ""
+    effect: Effect  # the effect of the calls that match
+    pattern: Pattern  # what the argument must match
+    field: str = ""  # the parameter that *pattern* applies to, or "" for the argument itself
+    # Whether a file says so; the host has other rules built in.
     written: bool = values.field(default=True, eq=False)
 
 
@@ -58,29 +52,21 @@ class ToolRules:
 
 @values.frozen
 class PortableAgent:
-    """One agent.
+    """One agent."""
 
-    Attributes:
-        name: its name in its project.
-        tools: tool -> its rules. The tool that starts agents is not among them.
-        otherwise: the effect of calls of any other tool.
-        globs: glob over names of tools -> the effect of their calls, except of those in *tools*.
-        starts: agent that it may start -> allow or ask.
-        starting: rules about the other parameters of calls that start agents.
-        bounds: its limits.
-        description: its description, or "".
-        prompt: its prompt, or "".
-    """
-
-    name: str
+    name: str  # its name in its project
+    # Tool -> its rules. The tool that starts agents is not among them.
     tools: Mapping[str, ToolRules] = values.field(hash=False)
-    otherwise: Effect = Effect.DENY
+    otherwise: Effect = Effect.DENY  # the effect of calls of any other tool
+    # Glob over names of tools -> the effect of their calls, except of those in *tools*.
     globs: Mapping[str, Effect] = values.field(factory=dict, hash=False)
+    # Agent that it may start -> allow or ask.
     starts: Mapping[str, Effect] = values.field(factory=dict, hash=False)
+    # Rules about the other parameters of calls that start agents.
     starting: tuple[PortableLine, ...] = ()
-    bounds: Bounds = Bounds()
-    description: str = ""
-    prompt: str = ""
+    bounds: Bounds = Bounds()  # its limits
+    description: str = ""  # its description, or ""
+    prompt: str = ""  # its prompt, or ""
 
     def about(self, tool: str) -> ToolRules:
         """Return the rules of *tool*, by its name or by a glob."""
@@ -105,38 +91,23 @@ class PortableAgent:
 
 @values.frozen
 class Dropped:
-    """Something that the files of the other host cannot express.
+    """Something that the files of the other host cannot express."""
 
-    Attributes:
-        what: a description in a few words.
-        agent: the agent that it belongs to, or "".
-    """
-
-    what: str
-    agent: str = ""
+    what: str  # a description in a few words
+    agent: str = ""  # the agent that it belongs to, or ""
 
 
 @values.frozen
 class Portable:
-    """A project: the agents that chains reach, the one that starts the others first.
+    """A project: the agents that chains reach, the one that starts the others first."""
 
-    Attributes:
-        title: the title of the project.
-        root: the folder of its files.
-        agents: each with what it may do in every chain that reaches it.
-        starts: agents that start chains.
-        depth: the limit of agents below the first, or None.
-        cwd: the working folder in patterns of paths.
-        home: the home folder in them.
-    """
-
-    title: str
-    root: str
-    agents: tuple[PortableAgent, ...]
-    starts: tuple[str, ...] = ()
-    depth: int | None = None
-    cwd: str = "/@project"
-    home: str = "/@home"
+    title: str  # the title of the project
+    root: str  # the folder of its files
+    agents: tuple[PortableAgent, ...]  # each with what it may do in every chain that reaches it
+    starts: tuple[str, ...] = ()  # agents that start chains
+    depth: int | None = None  # the limit of agents below the first, or None
+    cwd: str = "/@project"  # the working folder in patterns of paths
+    home: str = "/@home"  # the home folder in them
 
     @property
     def first(self) -> PortableAgent:
@@ -168,52 +139,34 @@ class Portable:
 
 @values.frozen
 class WrittenFiles:
-    """The files that a writer makes of a project.
+    """The files that a writer makes of a project."""
 
-    Attributes:
-        files: path, below the folder of the project, -> text.
-        names: agent -> its name in the files.
-        above: agents of the host that precede every chain of the project.
-        dropped: what the files do not express.
-        fixed: tools that no file of this host can deny.
-    """
-
-    files: Mapping[str, str]
-    names: Mapping[str, str]
-    above: tuple[str, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
-    fixed: frozenset[str] = frozenset()
+    files: Mapping[str, str]  # path, below the folder of the project, -> text
+    names: Mapping[str, str]  # agent -> its name in the files
+    above: tuple[str, ...] = ()  # agents of the host that precede every chain of the project
+    dropped: tuple[Dropped, ...] = ()  # what the files do not express
+    fixed: frozenset[str] = frozenset()  # tools that no file of this host can deny
 
 
 @values.frozen
 class RuleFile:
-    """A file of a host that holds rules for every agent.
+    """A file of a host that holds rules for every agent."""
 
-    Attributes:
-        path: in the folder of a project.
-        agent: that every chain starts with.
-        write: effect -> rules, the texts of matchers; returns the text of the file.
-    """
-
-    path: str
-    agent: str
+    path: str  # in the folder of a project
+    agent: str  # that every chain starts with
+    # Effect -> rules, the texts of matchers; returns the text of the file.
     write: Callable[[Mapping[Effect, Sequence[str]]], str]
 
 
 @values.frozen
 class Writer:
-    """Writes the files of one host.
+    """Writes the files of one host."""
 
-    Attributes:
-        counterparts: tool of the host -> its name in our notation, for tools that have one.
-        carried: the keys of the host's files that a conversion carries over.
-        write: returns files that grant no more than a project.
-        others: whether the host may have another tool that our notation calls so.
-    """
-
+    # Tool of the host -> its name in our notation, for tools that have one.
     counterparts: Mapping[str, str]
-    carried: frozenset[str]
-    write: Callable[[Portable], WrittenFiles]
+    carried: frozenset[str]  # the keys of the host's files that a conversion carries over
+    write: Callable[[Portable], WrittenFiles]  # returns files that grant no more than a project
+    # Whether the host may have another tool that our notation calls so.
     others: Callable[[str], bool] = lambda _: False
 
     def knows(self, tool: str) -> bool:

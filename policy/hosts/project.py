@@ -20,17 +20,11 @@ from policy.tables.table import Table
 
 @frozen
 class ReadFile:
-    """A file that was read.
+    """A file that was read."""
 
-    Attributes:
-        path: relative to the tree.
-        role: what it was read as, e.g. ``agent``, ``settings``.
-        assumed: why the role is a guess, or "".
-    """
-
-    path: str
-    role: str
-    assumed: str = ""
+    path: str  # relative to the tree
+    role: str  # what it was read as, e.g. ``agent``, ``settings``
+    assumed: str = ""  # why the role is a guess, or ""
 
 
 @frozen
@@ -44,17 +38,11 @@ class WrittenRule:
 
 @frozen
 class AgentEntry:
-    """An agent a project offers.
+    """An agent a project offers."""
 
-    Attributes:
-        name: its name in chains.
-        place: where it is defined; None for a built-in agent.
-        declared: the table that its own definition declares.
-    """
-
-    name: str
-    place: Place | None
-    declared: Table
+    name: str  # its name in chains
+    place: Place | None  # where it is defined; None for a built-in agent
+    declared: Table  # the table that its own definition declares
 
 
 def agent_entries(
@@ -69,51 +57,37 @@ def agent_entries(
 
 @frozen(slots=False, repr=False)
 class Project:
-    """One place where one host would be started.
+    """One place where one host would be started."""
 
-    Attributes:
-        host: e.g. ``claude-code``.
-        profile: host and version, e.g. ``claude-code@2.1.329``.
-        root: folder relative to the tree, "" for its top.
-        agents: by name, in the order of their names.
-        starts: agents that start chains.
-        attenuated: the reading that only narrows.
-        enforced: what the host really does.
-        files: what was read for it.
-        findings: mistakes and risks in those.
-        claims: statements to be tested (`policy.hosts.claims`).
-        asides: starts of chains that reports show apart, since agents started after them
-            inherit what they grant.
-        written: rules that its files contain and no table holds: the host skips some, and
-            never reaches others.
-        bare: makes the project as the host runs it there without any files of its own; None
-            for a host that starts nothing without files.
-        elsewhere: other places that the host reads, which were not read here, with the option
-            that names them.
-        tool_classes: what tools do, "read", "change", "run", "network" or "start" -> the tools
-            that do it, the most ordinary first.
-        mode: the permission mode that its files say; "" for a host that has none, and for a
-            project without the guards of the host.
-        modes: each other mode -> the project in it, and the project without those guards;
-            empty for a host that has neither.
-    """
-
-    host: str
-    profile: str
-    root: str
-    agents: Mapping[str, AgentEntry]
-    starts: tuple[str, ...]
-    attenuated: Attenuated
-    enforced: Reading
-    files: tuple[ReadFile, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    claims: tuple[object, ...] = ()
+    host: str  # e.g. ``claude-code``
+    profile: str  # host and version, e.g. ``claude-code@2.1.329``
+    root: str  # folder relative to the tree, "" for its top
+    agents: Mapping[str, AgentEntry]  # by name, in the order of their names
+    starts: tuple[str, ...]  # agents that start chains
+    attenuated: Attenuated  # the reading that only narrows
+    enforced: Reading  # what the host really does
+    files: tuple[ReadFile, ...] = ()  # what was read for it
+    findings: tuple[Finding, ...] = ()  # mistakes and risks in those
+    claims: tuple[object, ...] = ()  # statements to be tested (`policy.hosts.claims`)
+    # Starts of chains that reports show apart, since agents started after them inherit what they
+    # grant.
     asides: tuple[str, ...] = ()
+    # Rules that its files contain and no table holds: the host skips some, and never reaches
+    # others.
     written: tuple[WrittenRule, ...] = ()
+    # Makes the project as the host runs it there without any files of its own; None for a host that
+    # starts nothing without files.
     bare: Callable[[], Project] | None = field(default=None, eq=False)
+    # Other places that the host reads, which were not read here, with the option that names them.
     elsewhere: tuple[str, ...] = ()
+    # What tools do, "read", "change", "run", "network" or "start" -> the tools that do it, the most
+    # ordinary first.
     tool_classes: Mapping[str, tuple[str, ...]] = field(factory=dict, eq=False)
+    # The permission mode that its files say; "" for a host that has none, and for a project without
+    # the guards of the host.
     mode: str = ""
+    # Each other mode -> the project in it, and the project without those guards; empty for a host
+    # that has neither.
     modes: Mapping[str, Project] = field(factory=dict, eq=False)
 
     def reading(self, name: str) -> Reading:
@@ -150,19 +124,13 @@ class DeclaredReading(Attenuated):
 class EnforcedReading:
     """What a host does, as two functions.
 
-    Attributes:
-        agents: every agent that can be a link.
-        start: agent -> the first link of a chain.
-        step: a link and an agent that it starts -> the next link.
-        spawn_call: agent -> the call that starts it.
-
     Both functions raise KeyError for an unknown agent.
     """
 
-    agents: tuple[str, ...]
-    start: Callable[[str], Link]
-    step: Callable[[Link, str], Link]
-    spawn_call: SpawnCall = plain_call
+    agents: tuple[str, ...]  # every agent that can be a link
+    start: Callable[[str], Link]  # agent -> the first link of a chain
+    step: Callable[[Link, str], Link]  # a link and an agent that it starts -> the next link
+    spawn_call: SpawnCall = plain_call  # agent -> the call that starts it
     name: str = "enforced"
 
 

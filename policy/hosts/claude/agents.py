@@ -203,31 +203,18 @@ def _has_hooks(node: Node) -> bool:
 
 @frozen
 class Definition:
-    """What the front matter of one agent says.
+    """What the front matter of one agent says."""
 
-    Attributes:
-        name: as agents are started by.
-        tools: the tools it has.
-        disallowed: the tools it has not.
-        mode: its permission mode, or None.
-        memory: whether it has a memory.
-        servers: names of the MCP servers that it brings along.
-        hooks: what runs while it does.
-        plugin: whether a plugin offers it.
-        place: of its name; None for one that is built in.
-        span: of its name.
-    """
-
-    name: str
-    tools: DeclaredTools = DeclaredTools(Presence.ABSENT)
-    disallowed: DeclaredTools = DeclaredTools(Presence.ABSENT)
-    mode: str | None = None
-    memory: bool = False
-    servers: tuple[str, ...] = ()
-    hooks: tuple[Hook, ...] = ()
-    plugin: bool = False
-    place: Place | None = None
-    span: Span | None = field(default=None, repr=False)
+    name: str  # as agents are started by
+    tools: DeclaredTools = DeclaredTools(Presence.ABSENT)  # the tools it has
+    disallowed: DeclaredTools = DeclaredTools(Presence.ABSENT)  # the tools it has not
+    mode: str | None = None  # its permission mode, or None
+    memory: bool = False  # whether it has a memory
+    servers: tuple[str, ...] = ()  # names of the MCP servers that it brings along
+    hooks: tuple[Hook, ...] = ()  # what runs while it does
+    plugin: bool = False  # whether a plugin offers it
+    place: Place | None = None  # of its name; None for one that is built in
+    span: Span | None = field(default=None, repr=False)  # of its name
 
     @property
     def types(self) -> tuple[str, ...] | None:

@@ -144,47 +144,31 @@ _OF_HOMES: Final = (
 
 @frozen
 class Role:
-    """What one file is read as.
+    """What one file is read as."""
 
-    Attributes:
-        path: relative to the tree.
-        kind: ``settings``, ``agent``, ``skill`` or ``command``.
-        scope: of settings; the name of a skill, of a command or of the plugin of an agent.
-        source: its text, where it was read already.
-        assumed: why that is a guess, or "".
-        error: why it cannot be read, or None.
-        above: whether it is of a folder above the project.
-        beside: whether it is of a user or an administrator, who keep theirs elsewhere.
-    """
-
-    path: str
-    kind: str
-    scope: str = ""
-    source: Source | None = field(default=None, repr=False)
-    assumed: str = ""
-    error: PolicyError | None = None
-    above: bool = False
-    beside: bool = False
+    path: str  # relative to the tree
+    kind: str  # ``settings``, ``agent``, ``skill`` or ``command``
+    scope: str = ""  # of settings; the name of a skill, of a command or of the plugin of an agent
+    source: Source | None = field(default=None, repr=False)  # its text, where it was read already
+    assumed: str = ""  # why that is a guess, or ""
+    error: PolicyError | None = None  # why it cannot be read, or None
+    above: bool = False  # whether it is of a folder above the project
+    beside: bool = False  # whether it is of a user or an administrator, who keep theirs elsewhere
 
 
 @define
 class FoundProject:
-    """A project.
+    """A project."""
 
-    Attributes:
-        root: its folder.
-        files: in the order of their paths, behind them those of folders above.
-        passed: settings of folders above, which are not in force in it.
-        refused: why the host does not load plugins that lie there, or elsewhere in no project.
-        is_home: whether it is the home folder of a user.
-        servers: names of the MCP servers that ``.mcp.json`` configures, as the host calls them.
-    """
-
-    root: str
+    root: str  # its folder
+    # In the order of their paths, behind them those of folders above.
     files: list[Role] = field(factory=list)
+    # Settings of folders above, which are not in force in it.
     passed: list[Role] = field(factory=list)
+    # Why the host does not load plugins that lie there, or elsewhere in no project.
     refused: list[PolicyError] = field(factory=list)
-    is_home: bool = False
+    is_home: bool = False  # whether it is the home folder of a user
+    # Names of the MCP servers that ``.mcp.json`` configures, as the host calls them.
     servers: tuple[str, ...] = ()
 
 

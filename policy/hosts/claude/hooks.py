@@ -27,25 +27,15 @@ from policy.hosts.claude.data.tools import ALIASES
 
 @frozen
 class Hook:
-    """One hook.
+    """One hook."""
 
-    Attributes:
-        event: what it runs at.
-        matcher: which tools it is for, as written; "" is all.
-        condition: the rule that calls must match, as written; "" is none.
-        runs: what it runs, to tell hooks apart.
-        waits: whether the host waits for its answer.
-        place: of the matcher, or else of the hook.
-        span: of the condition, or else of the hook.
-    """
-
-    event: str
-    matcher: str
-    condition: str
-    runs: str
-    waits: bool
-    place: Span = field(repr=False)
-    span: Span = field(repr=False)
+    event: str  # what it runs at
+    matcher: str  # which tools it is for, as written; "" is all
+    condition: str  # the rule that calls must match, as written; "" is none
+    runs: str  # what it runs, to tell hooks apart
+    waits: bool  # whether the host waits for its answer
+    place: Span = field(repr=False)  # of the matcher, or else of the hook
+    span: Span = field(repr=False)  # of the condition, or else of the hook
 
 
 # --- which tools a hook is for -------------------------------------------------------

@@ -25,72 +25,56 @@ def _as_called(
 
 @frozen
 class ClaudeOptions:
-    """How a session is started.
+    """How a session is started."""
 
-    Attributes:
-        mode: permission mode; None is the one of the settings.
-        cwd: working folder, absolute; "" is the folder of the project, whatever its name.
-        home: home folder, absolute; "" is whatever it is.
-        trusted: whether the user said that they trust the folder.
-        local_tracked: whether the local settings are in version control.
-        main_agent: the agent that a session is started as, or "".
-        depth: levels of agents below the main conversation; None is that of the host.
-        background: whether agents are started in the background; None is as the host
-            does by default, which is not for those that agents start.
-        user: user settings.
-        managed: settings of an administrator.
-        user_files: the folder of a user, ``~/.claude``, whose settings, agents and skills
-            count beside those of a project.
-        start: the folder, relative to the tree, in which a session is started; None is each that
-            has files of the host.
-        main_files: ``.claude`` of the main checkout, where the tree is a linked worktree.
-        above_files: ``.claude`` of the folders above a folder that is in no checkout.
-        managed_files: the folder of an administrator, e.g. ``/etc/claude-code``.
-        command_line: rules given as flags, as settings.
-        flag: the file given as settings, whose name is its path where that is known: absolute,
-            so that edits of it are asked for.
-        flag_folder: the folder of that file, absolute.
-        servers: tools of MCP servers, by server; None is not known, so all may be there.
-        configured: names of servers that a file of the project configures.
-        interactive: tools whose server wants the user asked each time.
-        preapproved: hosts fetched from without asking; None is those of the host.
-        links: files that are links, and what each leads to, absolute.
-        aliases: other names of skills, and the skill that each is.
-        unknown_agents: whether there may be agents that no file here defines, e.g. of plugins.
-        active_skill: the skill whose lists hold in this turn, or "".
-        sandboxed: whether commands run in a sandbox that auto-allows them (documented, not
-            observed). No file tells whether a machine has one: chains that start with
-            ``main+sandbox`` show what settings that switch it on allow there.
-    """
-
-    mode: str | None = None
-    cwd: str = ""
-    home: str = ""
-    trusted: bool = True
-    local_tracked: bool = False
-    main_agent: str = ""
+    mode: str | None = None  # permission mode; None is the one of the settings
+    cwd: str = ""  # working folder, absolute; "" is the folder of the project, whatever its name
+    home: str = ""  # home folder, absolute; "" is whatever it is
+    trusted: bool = True  # whether the user said that they trust the folder
+    local_tracked: bool = False  # whether the local settings are in version control
+    main_agent: str = ""  # the agent that a session is started as, or ""
+    # Levels of agents below the main conversation; None is that of the host.
     depth: int | None = None
+    # Whether agents are started in the background; None is as the host does by default, which is
+    # not for those that agents start.
     background: bool | None = None
-    user: Source | None = None
-    managed: Source | None = None
+    user: Source | None = None  # user settings
+    managed: Source | None = None  # settings of an administrator
+    # The folder, relative to the tree, in which a session is started; None is each that has files
+    # of the host.
     start: str | None = None
+    # ``.claude`` of the main checkout, where the tree is a linked worktree.
     main_files: Tree | None = field(default=None, hash=False)
+    # ``.claude`` of the folders above a folder that is in no checkout.
     above_files: tuple[Tree, ...] = field(default=(), hash=False)
+    # The folder of a user, ``~/.claude``, whose settings, agents and skills count beside those of a
+    # project.
     user_files: Tree | None = field(default=None, hash=False)
+    # The folder of an administrator, e.g. ``/etc/claude-code``.
     managed_files: Tree | None = field(default=None, hash=False)
-    command_line: Source | None = None
+    command_line: Source | None = None  # rules given as flags, as settings
+    # The file given as settings, whose name is its path where that is known: absolute, so that
+    # edits of it are asked for.
     flag: Source | None = None
-    flag_folder: str = ""
+    flag_folder: str = ""  # the folder of that file, absolute
+    # Tools of MCP servers, by server; None is not known, so all may be there.
     servers: Mapping[str, tuple[str, ...]] | None = field(
         default=None, hash=False, converter=_as_called
     )
-    configured: tuple[str, ...] = ()
-    interactive: tuple[str, ...] = ()
+    configured: tuple[str, ...] = ()  # names of servers that a file of the project configures
+    interactive: tuple[str, ...] = ()  # tools whose server wants the user asked each time
+    # Hosts fetched from without asking; None is those of the host.
     preapproved: tuple[str, ...] | None = None
+    # Files that are links, and what each leads to, absolute.
     links: Mapping[str, str] = field(factory=dict, hash=False)
+    # Other names of skills, and the skill that each is.
     aliases: Mapping[str, str] = field(factory=dict, hash=False)
+    # Whether there may be agents that no file here defines, e.g. of plugins.
     unknown_agents: bool = False
-    active_skill: str = ""
+    active_skill: str = ""  # the skill whose lists hold in this turn, or ""
+    # Whether commands run in a sandbox that auto-allows them (documented, not observed). No file
+    # tells whether a machine has one: chains that start with ``main+sandbox`` show what settings
+    # that switch it on allow there.
     sandboxed: bool = False
 
     def in_background(self, depth: int) -> bool:

@@ -94,26 +94,21 @@ def _above(glob: str) -> str:
 
 @frozen
 class Anchors:
-    """The folders that path rules of one scope are relative to, canonical.
+    """The folders that path rules of one scope are relative to, canonical."""
 
-    Attributes:
-        cwd: of a path without a prefix.
-        home: of ``~/``.
-        source: of ``/``: the working folder, or the folder of user settings, or that of the
-            file given as a flag.
-        others: the additional working folders, which rules without a prefix are relative
-            to as well where they deny or ask.
-        links: folders of the system that are links, and where each leads: a rule for files by
-            such a name holds there too.
-        named: all links: a rule that denies or asks, and is anchored, holds where a link leads
-            that it names.
-    """
-
-    cwd: str
-    home: str
+    cwd: str  # of a path without a prefix
+    home: str  # of ``~/``
+    # Of ``/``: the working folder, or the folder of user settings, or that of the file given as a
+    # flag.
     source: str
+    # The additional working folders, which rules without a prefix are relative to as well where
+    # they deny or ask.
     others: tuple[str, ...] = ()
+    # Folders of the system that are links, and where each leads: a rule for files by such a name
+    # holds there too.
     links: tuple[tuple[str, str], ...] = ()
+    # All links: a rule that denies or asks, and is anchored, holds where a link leads that it
+    # names.
     named: tuple[tuple[str, str], ...] = ()
 
 

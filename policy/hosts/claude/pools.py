@@ -30,22 +30,15 @@ __all__ = ["PoolPosition", "declared", "has_no_tools", "pool"]
 
 @frozen
 class PoolPosition:
-    """Where an agent stands, as far as that decides which tools it has.
+    """Where an agent stands, as far as that decides which tools it has."""
 
-    Attributes:
-        main: whether it is the main conversation.
-        plans: whether its definition says that it plans.
-        background: whether it runs in the background.
-        may_start: whether agents may follow below it.
-        leads_on: whether agents that it starts may start others, where that decides which start.
-        types: the agents that may be started in the whole session; None is all.
-    """
-
-    main: bool
-    plans: bool = False
-    background: bool = True
-    may_start: bool = True
+    main: bool  # whether it is the main conversation
+    plans: bool = False  # whether its definition says that it plans
+    background: bool = True  # whether it runs in the background
+    may_start: bool = True  # whether agents may follow below it
+    # Whether agents that it starts may start others, where that decides which start.
     leads_on: bool = True
+    # The agents that may be started in the whole session; None is all.
     types: tuple[str, ...] | None = None
 
 

@@ -25,19 +25,13 @@ MAIN: Final = "main"
 
 @frozen
 class ClaudeState:
-    """What the host's reading knows of a position.
+    """What the host's reading knows of a position."""
 
-    Attributes:
-        mode: permission mode of the agent there.
-        fork: whether it is a fork, which has the tools of the agent that started it.
-        aside: the one of `ClaudeSession.asides` that the chain began in, or "".
-        types: the agents that may be started in the session, by the list of the one that
-            it was started as; None is all.
-    """
-
-    mode: str
-    fork: bool = False
-    aside: str = ""
+    mode: str  # permission mode of the agent there
+    fork: bool = False  # whether it is a fork, which has the tools of the agent that started it
+    aside: str = ""  # the one of `ClaudeSession.asides` that the chain began in, or ""
+    # The agents that may be started in the session, by the list of the one that it was started as;
+    # None is all.
     types: tuple[str, ...] | None = None
 
 

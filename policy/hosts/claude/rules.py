@@ -43,15 +43,10 @@ from policy.tables.ruleset import Entry
 
 @values.frozen
 class RuleLine:
-    """A rule for one tool.
+    """A rule for one tool."""
 
-    Attributes:
-        entry: the line of a table.
-        exact: whether the rule has no wildcard, which decides its place in the order.
-    """
-
-    entry: Entry
-    exact: bool = False
+    entry: Entry  # the line of a table
+    exact: bool = False  # whether the rule has no wildcard, which decides its place in the order
 
 
 @values.frozen
@@ -67,24 +62,17 @@ class RuleLines:
 
 @values.frozen
 class RuleScope:
-    """What decides the meaning of a rule beside its text, the same for all of one file.
+    """What decides the meaning of a rule beside its text, the same for all of one file."""
 
-    Attributes:
-        anchors: the folders that its paths are relative to.
-        agents: names of the agents that can be started.
-        flag: whether it was given on the command line, where MCP tools have parameters.
-        aliases: other names of skills, and the skill that each is.
-        servers: tools of MCP servers, by server; None is not known.
-        configured: names of servers that a file of the project configures.
-        beside: the rules of the file, each with the effect of its list.
-    """
-
-    anchors: Anchors
-    agents: frozenset[str] = frozenset()
-    flag: bool = False
+    anchors: Anchors  # the folders that its paths are relative to
+    agents: frozenset[str] = frozenset()  # names of the agents that can be started
+    flag: bool = False  # whether it was given on the command line, where MCP tools have parameters
+    # Other names of skills, and the skill that each is.
     aliases: Mapping[str, str] = values.field(factory=dict, hash=False)
+    # Tools of MCP servers, by server; None is not known.
     servers: Mapping[str, tuple[str, ...]] | None = values.field(default=None, hash=False)
-    configured: tuple[str, ...] = ()
+    configured: tuple[str, ...] = ()  # names of servers that a file of the project configures
+    # The rules of the file, each with the effect of its list.
     beside: frozenset[tuple[Effect, str]] = values.field(default=frozenset(), hash=False)
 
 

@@ -261,35 +261,20 @@ SCOPES: Final = ("managed", "cli", "flag", "local", "project", "user")
 
 @values.frozen(slots=False, eq=False)
 class ClaudeSession:
-    """One project with everything that decides calls in it.
+    """One project with everything that decides calls in it."""
 
-    Attributes:
-        options: how it is started.
-        settings: of every scope, the strongest first.
-        lines: of every rule in force.
-        folders: the working folder and the additional ones, canonical.
-        mode: the permission mode of the main conversation.
-        agents: by name, built-in ones among them.
-        skills: by name, commands among them.
-        granted: lines of every rule that a skill allows while it is active.
-        outside: entries for the commands that never run in a sandbox.
-        findings: what is wrong with the rules.
-        confined: whether this is what a sandbox lets run: all that does not leave it.
-        guarded: whether the host guards files of its own; False only to compare rules.
-    """
-
-    options: ClaudeOptions
-    settings: tuple[Settings, ...]
-    lines: tuple[RuleLine, ...]
-    folders: tuple[str, ...]
-    mode: str
-    agents: Mapping[str, Definition]
-    skills: Mapping[str, Skill]
-    granted: tuple[RuleLine, ...]
-    outside: tuple[Entry, ...]
-    findings: tuple[Finding, ...]
-    confined: bool = False
-    guarded: bool = True
+    options: ClaudeOptions  # how it is started
+    settings: tuple[Settings, ...]  # of every scope, the strongest first
+    lines: tuple[RuleLine, ...]  # of every rule in force
+    folders: tuple[str, ...]  # the working folder and the additional ones, canonical
+    mode: str  # the permission mode of the main conversation
+    agents: Mapping[str, Definition]  # by name, built-in ones among them
+    skills: Mapping[str, Skill]  # by name, commands among them
+    granted: tuple[RuleLine, ...]  # lines of every rule that a skill allows while it is active
+    outside: tuple[Entry, ...]  # entries for the commands that never run in a sandbox
+    findings: tuple[Finding, ...]  # what is wrong with the rules
+    confined: bool = False  # whether this is what a sandbox lets run: all that does not leave it
+    guarded: bool = True  # whether the host guards files of its own; False only to compare rules
 
     @property
     def cwd(self) -> str:

@@ -54,55 +54,35 @@ Switch = tuple[bool, Span] | None
 
 @frozen
 class Settings:
-    """What one settings file says.
+    """What one settings file says."""
 
-    Attributes:
-        scope: ``project``, ``local``, ``user``, ``managed``, ``cli`` or ``flag``.
-        rules: in the order written.
-        mode: ``defaultMode``; None where it is not said or no mode.
-        folders: ``additionalDirectories``, and where each stands.
-        tools: the built-in tools that are offered at all; None is all.
-        managed_only: whether the rules of other files are left out.
-        fences: what is kept in working folders, by the names that settings have for it.
-        no_bypass: whether no session may go without permissions.
-        no_auto: whether no session may have its calls judged by a model.
-        silent: whether what would be asked for is denied.
-        hooks: what runs at events of a session.
-        hooks_off: whether hooks are switched off.
-        plugins: where the plugins stand that are switched on.
-        sandbox: whether commands run in a sandbox.
-        auto_allowed: whether what runs in it is auto-allowed.
-        outside: the commands that never run in it, as rules that ask for them.
-        keys: the keys of the file that have single values.
-        overrides: what it makes of skills, by their names.
-        variables: what it sets in the environment of the host, by name.
-        findings: what is wrong with the file.
-        unreadable: whether nothing in it is in force.
-        unknown: whether the host may read what was not read here: a limit of this
-            program, not of the host, so that the rest may deny more.
-    """
-
-    scope: str
-    rules: tuple[SettingsRule, ...] = ()
-    mode: str | None = None
+    scope: str  # ``project``, ``local``, ``user``, ``managed``, ``cli`` or ``flag``
+    rules: tuple[SettingsRule, ...] = ()  # in the order written
+    mode: str | None = None  # ``defaultMode``; None where it is not said or no mode
+    # ``additionalDirectories``, and where each stands.
     folders: Mapping[str, Span] = field(factory=dict)
-    tools: tuple[str, ...] | None = None
-    managed_only: bool = False
+    tools: tuple[str, ...] | None = None  # the built-in tools that are offered at all; None is all
+    managed_only: bool = False  # whether the rules of other files are left out
+    # What is kept in working folders, by the names that settings have for it.
     fences: frozenset[str] = frozenset()
-    no_bypass: bool = False
-    no_auto: bool = False
-    silent: bool = False
-    hooks: tuple[Hook, ...] = ()
-    hooks_off: Switch = None
-    plugins: tuple[Span, ...] = ()
-    sandbox: Switch = None
-    auto_allowed: Switch = None
+    no_bypass: bool = False  # whether no session may go without permissions
+    no_auto: bool = False  # whether no session may have its calls judged by a model
+    silent: bool = False  # whether what would be asked for is denied
+    hooks: tuple[Hook, ...] = ()  # what runs at events of a session
+    hooks_off: Switch = None  # whether hooks are switched off
+    plugins: tuple[Span, ...] = ()  # where the plugins stand that are switched on
+    sandbox: Switch = None  # whether commands run in a sandbox
+    auto_allowed: Switch = None  # whether what runs in it is auto-allowed
+    # The commands that never run in it, as rules that ask for them.
     outside: tuple[SettingsRule, ...] = ()
-    keys: Mapping[str, object] = field(factory=dict)
-    overrides: Mapping[str, str] = field(factory=dict)
+    keys: Mapping[str, object] = field(factory=dict)  # the keys of the file that have single values
+    overrides: Mapping[str, str] = field(factory=dict)  # what it makes of skills, by their names
+    # What it sets in the environment of the host, by name.
     variables: Mapping[str, str] = field(factory=dict)
-    findings: tuple[Finding, ...] = ()
-    unreadable: bool = False
+    findings: tuple[Finding, ...] = ()  # what is wrong with the file
+    unreadable: bool = False  # whether nothing in it is in force
+    # Whether the host may read what was not read here: a limit of this program, not of the host, so
+    # that the rest may deny more.
     unknown: bool = False
 
 
@@ -169,17 +149,11 @@ def read_settings(source: Source, scope: str) -> Settings:
 
 @define
 class _Reader:
-    """Reads one file, and notes what is wrong with it.
+    """Reads one file, and notes what is wrong with it."""
 
-    Attributes:
-        scope: of the file.
-        findings: in the order found.
-        rejected: whether one of them costs all of the file.
-    """
-
-    scope: str
-    findings: list[Finding] = field(factory=list)
-    rejected: bool = False
+    scope: str  # of the file
+    findings: list[Finding] = field(factory=list)  # in the order found
+    rejected: bool = False  # whether one of them costs all of the file
 
     def read(self, node: MappingNode) -> Settings:
         """Return what the document says."""

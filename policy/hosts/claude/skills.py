@@ -25,33 +25,21 @@ from policy.language.syntax import DeclaredTools, Presence
 
 @frozen
 class Skill:
-    """What the front matter of one skill or command says.
+    """What the front matter of one skill or command says."""
 
-    Attributes:
-        name: as it is invoked.
-        folder: where it lies, relative to the project; "" is not known.
-        called: the name that its header gives, by which a skill is invoked as well; "" is none.
-        allowed: what it allows while it is active.
-        disallowed: what it denies while it is active.
-        asked: whether invoking it is asked for.
-        typed: whether only the user may invoke it.
-        forked: whether an agent of its own runs it, which alone has what it allows.
-        hooks: what runs while it is active.
-        span: of its list of allowed tools; None where it has none.
-        findings: what is wrong with it.
-    """
-
-    name: str
-    allowed: DeclaredTools = DeclaredTools(Presence.ABSENT)
-    disallowed: DeclaredTools = DeclaredTools(Presence.ABSENT)
-    asked: bool = False
-    typed: bool = False
-    forked: bool = False
-    hooks: tuple[Hook, ...] = ()
+    name: str  # as it is invoked
+    allowed: DeclaredTools = DeclaredTools(Presence.ABSENT)  # what it allows while it is active
+    disallowed: DeclaredTools = DeclaredTools(Presence.ABSENT)  # what it denies while it is active
+    asked: bool = False  # whether invoking it is asked for
+    typed: bool = False  # whether only the user may invoke it
+    forked: bool = False  # whether an agent of its own runs it, which alone has what it allows
+    hooks: tuple[Hook, ...] = ()  # what runs while it is active
+    # Of its list of allowed tools; None where it has none.
     span: Span | None = field(default=None, repr=False)
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()  # what is wrong with it
+    # The name that its header gives, by which a skill is invoked as well; "" is none.
     called: str = ""
-    folder: str = ""
+    folder: str = ""  # where it lies, relative to the project; "" is not known
 
 
 _LISTS: Final = ("allowed-tools", "disallowed-tools")
