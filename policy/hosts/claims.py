@@ -81,28 +81,25 @@ def _arguments(text: str, matcher: Matcher) -> dict[str, object] | None:
 
 def check_claim(project: Project, claim: object, dialect: Dialect) -> Iterator[ClaimVerdict]:
     """Yield the verdicts on a claim about single calls. `never` is decided elsewhere."""
-    match claim:
-        case Test():
-            yield from _test(project, claim, dialect)
-        case ClaimVerdict():
-            yield claim
-        case _:
-            pass  # `never`, or a claim of another front end
-
-
-def _test(project: Project, test: Test, dialect: Dialect) -> Iterator[ClaimVerdict]:
-    chain, denied = _chain(project, test.chain)
-    shown = " > ".join(test.chain)
-    for grant in test.body:
-        if not isinstance(grant, Grant):
-            continue
+    if isinstance(claim, ClaimVerdict):
+        yield claim
+    if not isinstance(claim, Test):
+        return  # `never`, or a claim of another front end
+    chain, denied = None, ""
+    try:
+        chain = Chain.start(claim.chain[0], project.attenuated)
+        for agent in claim.chain[1:]:
+            chain = chain.spawn(agent)
+    except SpawnDenied as error:
+        chain, denied = None, str(error)
+    for grant in (each for each in claim.body if isinstance(each, Grant)):
         for matcher in grant.matchers:
-            claim = f"{shown}: {grant.effect} {matcher}"
+            text = f"{' > '.join(claim.chain)}: {grant.effect} {matcher}"
             if chain is None:
                 # An agent that is never started makes no call, so it is denied every one.
-                yield ClaimVerdict(claim, grant.effect is Effect.DENY, denied, matcher.span)
+                yield ClaimVerdict(text, grant.effect is Effect.DENY, denied, matcher.span)
             else:
-                yield _verdict(claim, grant.effect, matcher, chain, dialect)
+                yield _verdict(text, grant.effect, matcher, chain, dialect)
 
 
 def _verdict(
@@ -116,26 +113,13 @@ def _verdict(
     return ClaimVerdict(claim, decision.effect is effect, str(decision), matcher.span, decision)
 
 
-def _chain(project: Project, names: tuple[str, ...]) -> tuple[Chain | None, str]:
-    """Return the chain, or None and why there is no such chain."""
-    try:
-        chain = Chain.start(names[0], project.attenuated)
-        for agent in names[1:]:
-            chain = chain.spawn(agent)
-    except SpawnDenied as error:
-        return None, str(error)
-    return chain, ""
-
-
 def expectations(agent: Agent, table: Table, dialect: Dialect) -> Iterator[ClaimVerdict]:
     """Yield the verdict on every example of an `expect` statement of *agent*, in the order written.
 
     An example states the effect of one call by the rules of the agent, wherever it stands among
     them, and without any agent above.
     """
-    for node in agent.body:
-        if not isinstance(node, Expect):
-            continue
+    for node in (each for each in agent.body if isinstance(each, Expect)):
         for matcher in node.matchers:
             claim = f"{agent.name}: {node.effect} {matcher}"
             verdict = _verdict(claim, node.effect, matcher, table, dialect)

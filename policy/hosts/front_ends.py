@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from policy.core import expressions as re
 from policy.core.effect import Effect
@@ -28,15 +28,12 @@ class FrontEndOnDemand:
     module: str  # the module of the front end, in this package
     files: re.Pattern[str]  # found in the path of at least one file of each of its projects
 
-    @property
-    def _loaded(self) -> FrontEnd:
-        module: Any = import_module(f"policy.hosts.{self.module}")
-        front_end: FrontEnd = module
-        return front_end
-
     def load(self, tree: Tree) -> tuple[Project, ...]:
         """Return every project below *tree*."""
-        return self._loaded.load(tree) if any(map(self.files.search, tree.named())) else ()
+        if not any(map(self.files.search, tree.named())):
+            return ()
+        found: tuple[Project, ...] = import_module(f"policy.hosts.{self.module}").load(tree)
+        return found
 
 
 # In the order of their names.
@@ -106,21 +103,10 @@ def front_ends(
         managed_files=_folder(managed, discovery.OF_ADMINISTRATORS),
     )
     if start is not None:
-        main = start.main and start.main / ".claude"
-        files = (
-            Folder(main, follows=True, top=discovery.OF_MAIN) if main and main.is_dir() else None
-        )
-        above = (each / ".claude" for each in start.above)
-        options = evolve(
-            options,
-            start=start.folder,
-            main_files=files,
-            above_files=tuple(
-                Folder(each, follows=True, top=discovery.OF_ABOVE)
-                for each in above
-                if each.is_dir()
-            ),
-        )
+        main = _within(start.main, discovery.OF_MAIN) if start.main else None
+        above = (_within(each, discovery.OF_ABOVE) for each in start.above)
+        files = tuple(each for each in above if each is not None)
+        options = evolve(options, start=start.folder, main_files=main, above_files=files)
     chosen = claude.ClaudeFrontEnd(options)
     return tuple(chosen if each.HOST == chosen.HOST else each for each in FRONT_ENDS)
 
@@ -139,3 +125,8 @@ def _folder(text: str, top: frozenset[str]) -> Folder | None:
         raise PolicyError("expected a folder", file=text)
     # People link such a folder to a repository of their settings, so links are followed.
     return Folder(Path(text).expanduser(), follows=True, top=top) if text else None
+
+
+def _within(folder: Path, top: frozenset[str]) -> Folder | None:
+    own = folder / ".claude"
+    return Folder(own, follows=True, top=top) if own.is_dir() else None

@@ -17,7 +17,7 @@ from policy.hosts.claude.data import guarded
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.shell import RUN_SCRIPTS, RUNNERS, STARTERS, SYSTEM_FOLDERS
 from policy.hosts.claude.rules import RuleLine, agent_pattern
-from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_judged_plan, is_plan
+from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_plan
 from policy.hosts.claude.skills import Skill
 from policy.patterns import notations
 from policy.patterns.families import within
@@ -127,22 +127,12 @@ def inside(
         yield built_in(tool, Effect.ALLOW, below(folder), why=why)
 
 
-def is_judged(session: ClaudeSession, mode: str) -> bool:
-    """Return whether a model decides the calls that no rule applies to: in plans too, if any."""
-    return mode == "auto" or (is_judged_plan(mode) and not session.no_auto)
-
-
-def by_default(session: ClaudeSession, mode: str) -> Reason:
-    """Return the reason why a call is asked for that no rule applies to."""
-    return Reason.CLASSIFIER if is_judged(session, mode) else Reason.DEFAULT
-
-
 # --- what calls get that no rule applies to ------------------------------------------
 
 
 def defaults(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what is allowed, or asked for, where no rule says so."""
-    judged, reason = is_judged(session, mode), by_default(session, mode)
+    judged, reason = session.is_judged(mode), session.reason(mode)
     if judged:
         for tool in _READING:
             yield built_in(tool, Effect.ALLOW, why=f"mode {mode}")
@@ -181,7 +171,7 @@ def _called(skill: Skill) -> Iterator[str]:
 
 def agents(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield which agents there are to be started."""
-    if is_judged(session, mode):
+    if session.is_judged(mode):
         # The model is asked before the host checks whether there is such an agent.
         yield built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER)
         return
@@ -195,7 +185,7 @@ def agents(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 def removals(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what says of every removal that it is critical, or that others decide."""
-    effect = Effect.DENY if is_judged(session, mode) else Effect.ASK
+    effect = Effect.DENY if session.is_judged(mode) else Effect.ASK
     reason, tool = Reason.PROTECTED, known.OPERAND_REMOVE
     for tokens in _critical(session):
         pattern = Pattern.of(PatternKind.PATH, tokens)
@@ -281,7 +271,7 @@ def held(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 def _guards(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what is asked for before a guarded file is written."""
-    reason = Reason.CLASSIFIER if is_judged(session, mode) else Reason.PROTECTED
+    reason = Reason.CLASSIFIER if session.is_judged(mode) else Reason.PROTECTED
     given = session.options.flag
     if given is not None and given.name.startswith("/"):
         settings = Pattern.exactly(folded(given.name), PatternKind.PATH)
@@ -323,8 +313,8 @@ def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     name is asked for here, so a rule about files in a working folder allows nothing more
     than the folder does.
     """
-    reason = by_default(session, mode)
-    for tool in _READING if not is_judged(session, mode) else ():
+    reason = session.reason(mode)
+    for tool in _READING if not session.is_judged(mode) else ():
         for pattern in _misread_files():
             yield built_in(tool, Effect.ASK, pattern, reason, "ambiguous name")
     for tool in (*known.READING, *known.EDITING):
@@ -382,7 +372,6 @@ def led_out(session: ClaudeSession) -> Iterator[Entry]:
 # Names as they are written, with their versions.
 _STARTING: Final = RUNNERS | STARTERS | {"python2", "python3"}
 _OTHER: Final = re.compile(r"(?![-\d]|/+\w )([\w./~+-]*[a-z][\w.+-]*) ", re.ASCII | re.IGNORECASE)
-_PROGRAM: Final = re.compile(r"""(?:"[^"*]*"|'[^'*]*'|[^ *='"])+?(?= |:\*\Z|\Z)""")
 _QUOTES: Final = str.maketrans("", "", "'\"")
 
 
@@ -393,24 +382,18 @@ def is_left_to_model(line: RuleLine) -> bool:
         return False
     if entry.pattern is None:
         return True
-    text = entry.rule.partition("(")[2].removesuffix(")")
-    plain, runs = _plain(text), RUNNERS | RUN_SCRIPTS
+    text, runs = entry.rule.partition("(")[2].removesuffix(")"), RUNNERS | RUN_SCRIPTS
+    # With single blanks and stars, its program by its bare name.
+    plain = re.sub(r"[ \t]+", " ", text.strip().lower()).translate(_QUOTES)
+    plain = re.sub(r"\*[ *]*\*", "*", plain)
     if "*" not in text:
-        return plain in runs
+        return _program(plain) in runs
     other = _OTHER.match(re.sub(r":\*\Z", " *", text))
     if other is None or _program(other[1]) in _STARTING:
         return True
-    return plain.startswith(tuple(run + end for run in runs for end in (" *", ":*", "*", " -")))
-
-
-def _plain(text: str) -> str:
-    """Return *text* with single blanks and stars, its program by its bare name."""
-    text = re.sub(r"[ \t]+", " ", text.strip().lower())
-    text = re.sub(r"\*[ *]*\*", "*", text)
-    program = _PROGRAM.match(text)
-    if program:
-        text = _program(program[0].translate(_QUOTES)) + text[program.end() :]
-    return text.translate(_QUOTES)
+    first, blank, rest = plain.partition(" ")
+    begun = tuple(run + end for run in runs for end in (" *", ":*", "*", " -"))
+    return (_program(first) + blank + rest).startswith(begun)
 
 
 def _program(name: str) -> str:

@@ -17,7 +17,6 @@ from policy.hosts.claude.data.programs import (
     WRAPPING,
 )
 from policy.hosts.claude.data.unchecked import GUARDED, UNCHECKED, UNEXPANDED
-from policy.hosts.claude.defaults import is_judged
 from policy.hosts.claude.options import VERSION
 from policy.hosts.claude.session import EDITING_MODES, ClaudeSession
 from policy.hosts.claude.shell.doubtful import COMPOUND
@@ -60,11 +59,6 @@ _SHELL: Final = Shell(
 _EDITING_SHELL: Final = evolve(_SHELL, programs=EDITING_PROGRAMS)
 
 
-def denies_rest(session: ClaudeSession, mode: str) -> bool:
-    """Return whether a call that no rule applies to is denied: not asked for, and not judged."""
-    return session.asks_nobody(mode) and not is_judged(session, mode)
-
-
 @lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it
 def _shell_below(cwd: str, home: str, edits: bool) -> Shell:  # noqa: FBT001  # one question
     """Return what a session in the folder *cwd* knows of commands, in a mode that *edits*."""
@@ -101,5 +95,5 @@ def _dialect(session: ClaudeSession, mode: str) -> Dialect:
         ),
         processes=True,
         checks=True,  # `InputValidationError`, 2.1.329
-        asks=not denies_rest(session, mode),
+        asks=not session.denies_rest(mode),
     )

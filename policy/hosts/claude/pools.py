@@ -25,8 +25,6 @@ from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = ["PoolPosition", "declared", "has_no_tools", "pool"]
-
 
 @frozen
 class PoolPosition:
@@ -42,7 +40,6 @@ class PoolPosition:
     types: tuple[str, ...] | None = None
 
 
-_ANY: Final = "*"
 _SERVERS: Final = "mcp__*"
 
 
@@ -57,7 +54,7 @@ def _tool_glob(name: str) -> str | None:
 
 
 def _everything(listed: DeclaredTools) -> bool:
-    return any(matcher.tool == _ANY and matcher.specifier is None for matcher in listed.matchers)
+    return any(matcher.tool == "*" and matcher.specifier is None for matcher in listed.matchers)
 
 
 def pool(
@@ -65,23 +62,26 @@ def pool(
 ) -> RuleSet:
     """Return the tools the host gives an agent at *position*: every call of them, or none."""
     entries = [*_taken_away(session)]
-    entries += [
+    entries += (
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule, place=place)
         for tool, rule, place in _removed(definition)
-    ]
+    )
+    # The tools of servers that only other agents bring along.
+    there = {*definition.servers, *(session.options.servers or ())}
+    for other in session.agents.values():
+        for glob in (f"mcp__{server}__*" for server in other.servers if server not in there):
+            place, reason = other.place, Reason.UNAVAILABLE
+            entries.append(Entry(glob, Effect.DENY, reason=reason, rule=glob, place=place))
     # What is taken away a memory does not give back: those lines stand before its own.
     memory = known.MEMORY_TOOLS if definition.memory else ()
-    entries += _elsewhere(definition, session)
     available = _available(session.named, position)
     for tool, rule, place in _listed(definition):
         if tool in available or tool in memory:
             types = position.types if tool == "Agent" else None
             entries += _types(types, Entry(tool, Effect.ALLOW, rule=rule, place=place), session)
         elif tool.startswith("mcp__"):
-            entries += (
-                Entry(name, Effect.ALLOW, rule=rule, place=place)
-                for name in _of_servers(tool, session)
-            )
+            offered = _of_servers(tool, session)
+            entries += (Entry(name, Effect.ALLOW, rule=rule, place=place) for name in offered)
     entries += (Entry(tool, Effect.ALLOW, rule="memory", place=definition.place) for tool in memory)
     return RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE)
 
@@ -95,24 +95,12 @@ def _taken_away(session: ClaudeSession) -> Iterator[Entry]:
     for entry in session.removing:
         matches = names(entry.tool).matches
         if is_glob(entry.tool):
-            if matches(_SERVERS) or (servers and entry.tool.startswith(("mcp__", _ANY))):
-                yield evolve(entry, tool=_SERVERS if entry.tool == _ANY else entry.tool)
+            if matches(_SERVERS) or (servers and entry.tool.startswith(("mcp__", "*"))):
+                yield evolve(entry, tool=_SERVERS if entry.tool == "*" else entry.tool)
             taken = (n for n in sorted(session.named) if matches(n) and session.is_removed(n))
             yield from (evolve(entry, tool=name) for name in taken)
         elif (servers or entry.tool in session.named) and session.is_removed(entry.tool):
             yield entry
-
-
-def _elsewhere(definition: Definition, session: ClaudeSession) -> Iterator[Entry]:
-    """Yield what denies the tools of servers that only other agents bring along."""
-    there = {*definition.servers, *(session.options.servers or ())}
-    for other in session.agents.values():
-        for server in other.servers:
-            if server not in there:
-                glob = f"mcp__{server}__*"
-                yield Entry(
-                    glob, Effect.DENY, reason=Reason.UNAVAILABLE, rule=glob, place=other.place
-                )
 
 
 def _available(tools: frozenset[str], position: PoolPosition) -> frozenset[str]:
@@ -177,14 +165,10 @@ def _types(types: tuple[str, ...] | None, entry: Entry, session: ClaudeSession) 
     for name in types:
         if name in session.agents:
             yield evolve(entry, pattern=Pattern.exactly(name))
-    yield evolve(
-        entry, effect=Effect.DENY, pattern=Pattern.text("*"), field=_TYPE, reason=Reason.DEFAULT
-    )
+    other = evolve(entry, effect=Effect.DENY, pattern=Pattern.text("*"), field="subagent_type")
+    yield evolve(other, reason=Reason.DEFAULT)
     # Without a type the call is an error: which one is meant is not said.
     yield evolve(entry, effect=Effect.DENY, reason=Reason.MALFORMED)
-
-
-_TYPE: Final = "subagent_type"
 
 
 def has_no_tools(definition: Definition, session: ClaudeSession, position: PoolPosition) -> bool:
@@ -206,9 +190,6 @@ def has_no_tools(definition: Definition, session: ClaudeSession, position: PoolP
 
 # --- what the lists declare -----------------------------------------------------
 
-# What a command does to files is not what a list of tools is about, except to write them.
-_BESIDE: Final = known.INNER - {known.REDIRECT_OUT}
-
 
 def declared(
     definition: Definition, session: ClaudeSession, dialect: Dialect
@@ -217,17 +198,19 @@ def declared(
     anchors = Anchors(session.cwd, session.home, session.cwd)
     scope = RuleScope(anchors, frozenset(session.agents))
     sets = []
-    tools = definition.tools
+    tools, disallowed = definition.tools, definition.disallowed
+    # What a command does to files is not what a list of tools is about, except to write them.
+    beside = known.INNER - {known.REDIRECT_OUT}
     if tools.presence is not Presence.ABSENT and not _everything(tools):
         entries = list(_declared(tools, Effect.ALLOW, scope))
-        entries += (Entry(name, Effect.ALLOW, rule="a command") for name in sorted(_BESIDE))
+        entries += (Entry(name, Effect.ALLOW, rule="a command") for name in sorted(beside))
         if any(entry.tool in ("Edit", "Write") and entry.pattern is None for entry in entries):
             entries.append(Entry(known.REDIRECT_OUT, Effect.ALLOW, rule="a command"))
         sets.append(RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE))
-    if definition.disallowed.presence is Presence.LISTED:
-        entries = list(_declared(definition.disallowed, Effect.DENY, scope))
-        sets.append(RuleSet(tuple(entries), Effect.ALLOW, dialect))
-    elif definition.disallowed.presence is Presence.ILL_TYPED:
+    if disallowed.presence is Presence.LISTED:
+        denied = tuple(_declared(disallowed, Effect.DENY, scope))
+        sets.append(RuleSet(denied, Effect.ALLOW, dialect))
+    elif disallowed.presence is Presence.ILL_TYPED:
         sets.append(RuleSet((), Effect.DENY, dialect, Reason.UNAVAILABLE))
     return tuple(sets)
 

@@ -18,8 +18,8 @@ from policy.hosts.claude import defaults
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.settings import EDITS_INSIDE, READS_INSIDE
 from policy.hosts.claude.data.unchecked import EXACT_ONLY
-from policy.hosts.claude.defaults import built_in, by_default, is_judged
-from policy.hosts.claude.dialect import denies_rest, dialect
+from policy.hosts.claude.defaults import built_in
+from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.rules import RuleLine
 from policy.hosts.claude.session import ClaudeSession, is_plan
 from policy.hosts.claude.shell.doubtful import traced as traced_patterns
@@ -105,8 +105,8 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
     else:
         entries += defaults.held(session, mode)
         entries += _opened(session, mode)
-        reason = by_default(session, mode)
-        default = Effect.DENY if denies_rest(session, mode) else Effect.ASK
+        reason = session.reason(mode)
+        default = Effect.DENY if session.denies_rest(mode) else Effect.ASK
     return RuleSet(tuple(_answered(entries, session, mode)), default, reading, reason)
 
 
@@ -138,7 +138,7 @@ def _in_sandbox(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """
     if not _runs_in_sandbox(session, mode):
         return
-    reason = by_default(session, mode)
+    reason = session.reason(mode)
     if not session.confined:
         outside, why = Pattern.exactly("true"), "outside the sandbox"
         entry = built_in("Bash", Effect.ASK, outside, reason, why)
@@ -152,7 +152,7 @@ def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     # Starting an agent needs no permission: a rule that allows it adds nothing, and no agent.
     lines = (line for line in session.lines if line.entry.effect is Effect.ALLOW)
     allowed = [line for line in lines if line.entry.tool != "Agent"]
-    if is_judged(session, mode):
+    if session.is_judged(mode):
         allowed = [line for line in allowed if not defaults.is_left_to_model(line)]
     # Rules without a star; behind a prefix that spells the same they are as it is.
     prefixes: set[Pattern | None] = set()
@@ -166,7 +166,7 @@ def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     yield from (entry for entry in others if entry.pattern is None)
     yield from _in_sandbox(session, mode)
     yield from defaults.misread(session, mode)
-    yield from _run_exactly(by_default(session, mode))
+    yield from _run_exactly(session.reason(mode))
     yield from (entry for entry in others if entry.pattern is not None)
 
 

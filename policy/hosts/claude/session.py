@@ -220,16 +220,6 @@ def is_plan(mode: str) -> bool:
     return mode in _SILENT or mode in _SILENT.values()
 
 
-def is_judged_plan(mode: str) -> bool:
-    """Return whether it is the plan of a session, in which a model judges where there is one."""
-    return mode in ("plan", _SILENT["plan"])
-
-
-def is_silent(mode: str) -> bool:
-    """Return whether it denies what would be asked for."""
-    return mode == "dontAsk" or mode in _SILENT.values()
-
-
 def _session_mode(settings: Sequence[Settings], options: ClaudeOptions) -> str:
     """Return the mode of a session, by what its files say, the strongest first."""
     said = [(each.scope, each.mode) for each in settings if each.mode]
@@ -335,9 +325,21 @@ class ClaudeSession:
         scopes = {"flag"} if by_flag else {"managed", "flag", "local", "user"}
         return _folders((each for each in self.settings if each.scope in scopes), self.options)
 
+    def is_judged(self, mode: str) -> bool:
+        """Return whether a model decides what no rule applies to: in the plan of a session too."""
+        return mode == "auto" or (mode in ("plan", _SILENT["plan"]) and not self.no_auto)
+
+    def reason(self, mode: str) -> Reason:
+        """Return the reason why a call is asked for that no rule applies to."""
+        return Reason.CLASSIFIER if self.is_judged(mode) else Reason.DEFAULT
+
     def asks_nobody(self, mode: str) -> bool:
         """Return whether what would be asked for in *mode* is denied."""
-        return self.silent or is_silent(mode)
+        return self.silent or mode == "dontAsk" or mode in _SILENT.values()
+
+    def denies_rest(self, mode: str) -> bool:
+        """Return whether a call that no rule applies to is denied: not asked for, not judged."""
+        return self.asks_nobody(mode) and not self.is_judged(mode)
 
     @cached_property
     def removing(self) -> tuple[Entry, ...]:
