@@ -214,23 +214,25 @@ def _is_read(difference: Difference) -> bool:
     return difference.before.reason not in (Reason.MALFORMED, Reason.TOO_LONG)
 
 
+# Forms of commands in which a text that a rule matches may be something else.
+_FORMS: Final = ("{} && {}", "{}; zz", "zz; {}", "{} > zz", "{}\nzz", "$({})", "{} 'a\nb'")
+# Lines of one list that are tried.
+_TRIED: Final = 400
+
+
 def _is_finite(lookup: Lookup) -> bool:
     """Return whether few texts are granted and no others, so that trying these is a proof."""
     return any(
         row.default.effect is Effect.DENY
         and row.argument.kind is not ArgumentKind.COMMAND
+        and len(row.entries) <= _TRIED
         and all(
-            entry.pattern is not None and entry.pattern.exact
+            entry.pattern is not None and entry.pattern.exact and not entry.field
             for entry in row.entries
             if entry.effect is not Effect.DENY
         )
         for row, _ in lookup.rows
     )
-
-
-# Forms of commands in which a text that a rule matches may be something else.
-_FORMS: Final = ("{} && {}", "{}; zz", "zz; {}", "{} > zz", "{}\nzz", "$({})", "{} 'a\nb'")
-_TRIED: Final = 400
 
 
 def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
