@@ -49,44 +49,6 @@ def _decider(text: str, file: RuleFile | None) -> RecordDecider:
     return RecordDecider(load_tree(_tree(text, file)), "enforced", DIALECT.home)
 
 
-# An agent that may do nothing, with rules about commands so that these are read.
-_NOTHING: Final = "agent main { ask Bash(:), Monitor(:) }"
-
-
-class _Bare:
-    """What calls get where no rule is written."""
-
-    def __init__(self, file: RuleFile | None) -> None:
-        self._agent = file.agent if file else "main"
-        self._decider = _decider(file.write({}) if file else _NOTHING, file)
-        self.dialect = dialect_of([self._chain("").table])
-
-    def _chain(self, cwd: str) -> Chain:
-        chain = self._decider.chain((self._agent,), cwd)
-        assert isinstance(chain, Chain)  # noqa: S101  # it is one agent, who is there
-        return chain
-
-    def rules_for(self, record: Record) -> tuple[str, ...]:
-        """Return the narrowest rules that a call needs; none for one that none can name alone.
-
-        Raises:
-            PolicyError: no rule can allow it, or should name it.
-        """
-        tool, call, chain = record.tool, record.call, self._chain(record.cwd)
-        if chain.decide(tool, call).effect is Effect.ALLOW:
-            return ()
-        command = command_of(tool, call, self.dialect)
-        if command is not None and (
-            command.unread or command.opaque or not all(part.grantable for part in command.parts)
-        ):
-            hidden = command.ambiguities[0] if command.ambiguities else Ambiguity("", "")
-            raise PolicyError(f"no rule can allow {hidden_kind(hidden.text, hidden.why)}")
-        rules = rules_for(chain, tool, call, lacking=True)
-        if not rules and holds_credential(call):
-            raise PolicyError("no rule may hold a credential")
-        return rules
-
-
 _SPAWNS: Final = frozenset({SPAWN_TOOL, "Agent"})
 
 
@@ -111,44 +73,78 @@ class UsedCall:
     why: str = field(default="", eq=False)
 
 
-def _used(
-    records: Iterable[Record | LogProblem],
-    decider: RecordDecider | None,
-    root: str,
-    file: RuleFile | None,
-    bare: _Bare,
-) -> tuple[list[UsedCall], Undecided]:
-    """Return the calls of a log that are allowed or asked for, and why others are left out."""
+# An agent that may do nothing, with rules about commands so that these are read.
+_NOTHING: Final = "agent main { ask Bash(:), Monitor(:) }"
 
-    def used(call: Record) -> UsedCall:
-        effect = call.effect if decider is None else decider.decide(call).effect
-        if effect is None:
-            raise PolicyError("the log does not say what the call got")
-        if effect is Effect.DENY:
-            raise PolicyError("the call is denied")
-        if call.tool in _SPAWNS:
-            raise PolicyError("the chains of the other calls say which agents are started")
-        chain = call.chain if file is None else call.chain[:1]
-        asked = chain, call.tool, call.call, effect, call.cwd, call.project
-        return UsedCall(*asked, times=0, rules=bare.rules_for(call))
 
-    found: dict[object, UsedCall] = {}
-    left_out = Undecided()
-    start = decider.start if decider else file.agent if file else ""
-    for record, call in each_answered(records, used, root, left_out, start):
-        arguments = json.dumps(call.arguments, sort_keys=True)
-        key = call.project, call.chain, call.tool, call.cwd, arguments
-        # Where the log says of a call what it got, the last time counts.
-        times = record.times + (found[key].times if key in found else 0)
-        found[key] = evolve(call, times=times)
-    return [*found.values()], left_out
+class _Bare:
+    """What calls get where no rule is written, and so which rules they need."""
+
+    def __init__(self, file: RuleFile | None) -> None:
+        self._file = file
+        self._agent = file.agent if file else "main"
+        self._decider = _decider(file.write({}) if file else _NOTHING, file)
+        self.dialect = dialect_of([self._chain("").table])
+
+    def _chain(self, cwd: str) -> Chain:
+        chain = self._decider.chain((self._agent,), cwd)
+        assert isinstance(chain, Chain)  # noqa: S101  # it is one agent, who is there
+        return chain
+
+    def used(
+        self, records: Iterable[Record | LogProblem], decider: RecordDecider | None, root: str
+    ) -> tuple[list[UsedCall], Undecided]:
+        """Return the calls of a log that are allowed or asked for, and why others are left out."""
+
+        def used(call: Record) -> UsedCall:
+            effect = call.effect if decider is None else decider.decide(call).effect
+            if effect is None:
+                raise PolicyError("the log does not say what the call got")
+            if effect is Effect.DENY:
+                raise PolicyError("the call is denied")
+            if call.tool in _SPAWNS:
+                raise PolicyError("the chains of the other calls say which agents are started")
+            chain = call.chain if self._file is None else call.chain[:1]
+            asked = chain, call.tool, call.call, effect, call.cwd, call.project
+            return UsedCall(*asked, times=0, rules=self._rules_for(call))
+
+        found: dict[object, UsedCall] = {}
+        left_out = Undecided()
+        start = decider.start if decider else self._agent if self._file else ""
+        for record, call in each_answered(records, used, root, left_out, start):
+            arguments = json.dumps(call.arguments, sort_keys=True)
+            key = call.project, call.chain, call.tool, call.cwd, arguments
+            # Where the log says of a call what it got, the last time counts.
+            times = record.times + (found[key].times if key in found else 0)
+            found[key] = evolve(call, times=times)
+        return [*found.values()], left_out
+
+    def _rules_for(self, record: Record) -> tuple[str, ...]:
+        """Return the narrowest rules that a call needs; none for one that none can name alone.
+
+        Raises:
+            PolicyError: no rule can allow it, or should name it.
+        """
+        tool, call, chain = record.tool, record.call, self._chain(record.cwd)
+        if chain.decide(tool, call).effect is Effect.ALLOW:
+            return ()
+        command = command_of(tool, call, self.dialect)
+        if command is not None and (
+            command.unread or command.opaque or not all(part.grantable for part in command.parts)
+        ):
+            hidden = command.ambiguities[0] if command.ambiguities else Ambiguity("", "")
+            raise PolicyError(f"no rule can allow {hidden_kind(hidden.text, hidden.why)}")
+        rules = rules_for(chain, tool, call, lacking=True)
+        if not rules and holds_credential(call):
+            raise PolicyError("no rule may hold a credential")
+        return rules
 
 
 # An effect and a rule -> the rules for single calls that this one stands for.
 _Rules = dict[tuple[Effect, str], tuple[str, ...]]
 
 
-def _rules_for(calls: Iterable[UsedCall], least: int, dialect: Dialect) -> _Rules:
+def _folded_rules(calls: Iterable[UsedCall], least: int, dialect: Dialect) -> _Rules:
     """Return the rules of one agent for its *calls*.
 
     What is allowed by itself is not what a call of several parts is asked for.
@@ -194,7 +190,7 @@ class _Draft:
         self._chains = dict(sorted(projects.items(), key=lambda item: (len(item[0]), item[0])))
         self.agents = list(dict.fromkeys(chain[-1] for chain in self._chains))
         self._rules = {
-            agent: _rules_for((one for one in calls if one.chain[-1] == agent), least, dialect)
+            agent: _folded_rules((one for one in calls if one.chain[-1] == agent), least, dialect)
             for agent in self.agents
         }
         # Rules that take away what the policy in force does not grant.
@@ -481,7 +477,7 @@ def propose(
         PolicyError: nothing was used.
     """
     bare = _Bare(file)
-    calls, left_out = _used(records, decider, root, file, bare)
+    calls, left_out = bare.used(records, decider, root)
     if not calls:
         msg = "the logs hold no call to cover"
         if left_out:

@@ -20,8 +20,6 @@ from policy.core.finding import Severity
 from policy.files.opening import is_unreadable
 from policy.hosts.claims import ClaimVerdict
 from policy.hosts.notation.semantics import dialect_of
-from policy.hosts.project import Project
-from policy.tables.dialect import Dialect
 
 # Whether a claim holds -> how it is told of one, and of their number, and in which role.
 _WORDS: Final = {
@@ -29,20 +27,26 @@ _WORDS: Final = {
     False: ("FAIL", "failed", "error"),
     None: ("not proven", "not proven", "warning"),
 }
+# The finding that a claim is which does not.
+_KINDS: Final = {
+    False: ("claim-fails", Severity.ERROR),
+    None: ("claim-not-proven", Severity.WARNING),
+}
 
-# The title of a project, and the verdicts on its claims.
-_Tested = tuple[str, tuple[ClaimVerdict, ...]]
+# The title of a project, and the verdict on one of its claims.
+_Tested = tuple[str, ClaimVerdict]
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the results of the claims, and return the exit status."""
     found = load(options.path, Hosts.of(options))
-    tested = [
-        (project.title, tuple(check(project, _dialect(project))))
-        for project in found.workspace.projects
-        if project.claims
-    ]
-    totals = Counter(verdict.holds for _, verdicts in tested for verdict in verdicts)
+    tested: list[_Tested] = []
+    for project in found.workspace.projects:
+        if project.claims:
+            reading = project.attenuated
+            dialect = dialect_of(reading.start(agent).table for agent in reading.agents[:1])
+            tested += ((project.title, verdict) for verdict in check(project, dialect))
+    totals = Counter(verdict.holds for _, verdict in tested)
     report = doc.Report(
         "Claims of policies",
         partial(_json, tested, totals),
@@ -61,17 +65,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
     ]
     console.unreadable(broken)
     if not tested and not broken:
-        raise PolicyError(
-            "there is no `expect`, `test` or `never` statement to run", file=found.tree.label
-        )
+        msg = "there is no `expect`, `test` or `never` statement to run"
+        raise PolicyError(msg, file=found.tree.label)
     if totals[None] or broken:
         return 2
     return 1 if totals[False] else 0
-
-
-def _dialect(project: Project) -> Dialect:
-    reading = project.attenuated
-    return dialect_of(reading.start(agent).table for agent in reading.agents[:1])
 
 
 def _blocks(
@@ -83,11 +81,12 @@ def _blocks(
         for holds, (_, word, role) in _WORDS.items()
         if totals[holds] or holds
     ]
-    blocks: list[doc.Block] = [doc.Paragraph(doc.joined(said))]
-    for title, verdicts in tested:
-        shown = tuple(_item(verdict) for verdict in verdicts if verbose or not verdict.holds)
-        blocks += [doc.Section(title, shown)] if shown else []
-    return blocks
+    shown = [(title, verdict) for title, verdict in tested if verbose or not verdict.holds]
+    sections = (
+        doc.Section(group[0][0], tuple(_item(verdict) for _, verdict in group))
+        for group in doc.grouped(shown, lambda one: one[0])
+    )
+    return [doc.Paragraph(doc.joined(said)), *sections]
 
 
 def _item(verdict: ClaimVerdict) -> doc.Item:
@@ -95,41 +94,33 @@ def _item(verdict: ClaimVerdict) -> doc.Item:
     head = (doc.Ink(word, role), "  ", verdict.claim)
     if verdict.holds:
         return doc.Item(head)
-    place = doc.Paragraph(doc.Ink(str(verdict.span.place), "file"))
-    return doc.Item(head, (doc.Paragraph(_why(verdict)), place, doc.Excerpt(verdict.span, role)))
-
-
-def _why(verdict: ClaimVerdict) -> doc.Text:
-    """Return the result instead of the claimed one, and its reason."""
     decision = verdict.decision
-    if decision is None:
-        return verdict.why
-    told: tuple[doc.Text, ...] = (f"{decision.effect}: ", because_text(decision))
-    if verdict.call is None:
-        return ("it is ", *told)
-    return (chain_text(verdict.chain), " can: ", call(*verdict.call), " is ", *told)
+    why: doc.Text = verdict.why
+    if decision is not None:
+        # The result instead of the claimed one, and its reason.
+        told: tuple[doc.Text, ...] = (f"{decision.effect}: ", because_text(decision))
+        why = ("it is ", *told)
+        if verdict.call is not None:
+            why = (chain_text(verdict.chain), " can: ", call(*verdict.call), " is ", *told)
+    place = doc.Ink(str(verdict.span.place), "file")
+    excerpt = doc.Excerpt(verdict.span, role)
+    return doc.Item(head, (doc.Paragraph(why), doc.Paragraph(place), excerpt))
 
 
 def _json(tested: Sequence[_Tested], totals: Counter[bool | None]) -> Object:
-    claims = [
-        {
-            "project": title,
-            **{key: value for key, value in shape(verdict).items() if key != "call"},
-            "witness": verdict.call and dict(zip(("tool", "input"), verdict.call, strict=True)),
-        }
-        for title, verdicts in tested
-        for verdict in verdicts
-    ]
+    claims = []
+    for title, verdict in tested:
+        said = {key: value for key, value in shape(verdict).items() if key != "call"}
+        witness = verdict.call and dict(zip(("tool", "input"), verdict.call, strict=True))
+        claims.append({"project": title, **said, "witness": witness})
     numbers = {"passed": totals[True], "failed": totals[False], "not_proven": totals[None]}
     return {"claims": claims, **numbers}
 
 
 def _results(tested: Sequence[_Tested]) -> list[Result]:
     """Return the claims that do not hold, or are not proven."""
-    kinds = {False: ("claim-fails", Severity.ERROR), None: ("claim-not-proven", Severity.WARNING)}
     found = []
-    for verdict in (one for _, verdicts in tested for one in verdicts if not one.holds):
-        kind, severity = kinds[verdict.holds]
-        message = f"{verdict.claim}: {verdict.why}"
-        found.append(result(kind, message, severity, verdict.span))
+    for verdict in (one for _, one in tested if not one.holds):
+        kind, severity = _KINDS[verdict.holds]
+        found.append(result(kind, f"{verdict.claim}: {verdict.why}", severity, verdict.span))
     return found
