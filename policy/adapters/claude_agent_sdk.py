@@ -38,14 +38,10 @@ CanUseTool = Callable[[str, dict[str, Any], Any], Awaitable[Any]]
 
 
 class PolicyHook:
-    """Decides the calls of one session before they run.
-
-    Args:
-        guard: of the main conversation.
+    """Decides the calls of one session before they run, with the guard of its main conversation.
 
     Raises:
         SpawnDenied: no running call leads to its agent.
-
     """
 
     def __init__(self, guard: Guard) -> None:
@@ -85,7 +81,6 @@ class PolicyHook:
 
         Raises:
             SpawnDenied: no chain is known.
-
         """
         if agent_id is None:
             return (self._chain,)
@@ -131,14 +126,10 @@ class PolicyHook:
 
 
 def guarded(options: Any, guard: Guard, *, ask: CanUseTool | None = None) -> Any:
-    """Return *options* of a session whose calls are decided by *guard*.
+    """Return *options* of a session whose calls are decided by *guard*; their hooks stay.
 
-    Args:
-        options: `ClaudeAgentOptions`; their hooks stay.
-        guard: of the main conversation; it serves one session.
-        ask: a `can_use_tool` callback for calls that the policy or the settings ask for. By
-            default the one of *options*.
-
+    The guard is of the main conversation and serves one session. Calls that the policy or the
+    settings ask for reach *ask*, a `can_use_tool` callback, by default the one of *options*.
     """
     hook = PolicyHook(guard)
     person = ask or options.can_use_tool

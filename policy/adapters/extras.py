@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["extra"]
-
 
 @contextmanager
 def extra(name: str, library: str) -> Iterator[None]:
-    """Name the extra that a failed import needs.
+    """Raise ImportError that names an extra where the import of its *library* fails.
 
-        with extra("fastmcp", "fastmcp"):
-            from fastmcp.server.middleware import Middleware
-
-    Args:
-        name: of the extra.
-        library: the import name of its library.
-
-    Raises:
-        ImportError: the library is not installed.
-
+    with extra("fastmcp", "fastmcp"):
+        from fastmcp.server.middleware import Middleware
     """
     try:
         yield

@@ -20,7 +20,6 @@ one that *chain_of* finds, e.g. from the authenticated user.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from policy.adapters.extras import extra
@@ -57,7 +56,6 @@ class PolicyMiddleware(Middleware):
         prompts: the tool that stands for getting prompts; None passes them undecided.
         chain_of: returns the chain of a request, where requests have different chains. Where
             it raises, the call is denied.
-
     """
 
     def __init__(
@@ -80,7 +78,7 @@ class PolicyMiddleware(Middleware):
         # The server runs its tool `delete` under the name `0123456789ab_delete` too.
         names = [tool] if hashed is None else [tool, hashed[1]]
         arguments = context.message.arguments or {}
-        verdicts = [self._check(context, name, arguments) for name in names]
+        verdicts = [self._here(context).check(name, arguments) for name in names]
         verdict = min(verdicts, key=lambda one: one.effect)
         if verdict.effect is Effect.DENY:
             raise ToolError(verdict.message)
@@ -96,7 +94,7 @@ class PolicyMiddleware(Middleware):
     async def on_list_tools(self, context: MiddlewareContext, call_next: Any) -> Sequence[Any]:
         """List the tools that can be allowed."""
         tools = await call_next(context)
-        offered = self._offered(context, [tool.name for tool in tools])
+        offered = self._here(context).offered([tool.name for tool in tools])
         return [tool for tool in tools if tool.name in offered]
 
     async def check_resource_access(self, context: MiddlewareContext) -> None:
@@ -129,24 +127,17 @@ class PolicyMiddleware(Middleware):
     ) -> Sequence[Any]:
         """List the templates of resources, where some resource can be read."""
         found = await call_next(context)
-        hides = self._resources is not None and not self._offered(context, [self._resources])
-        return [] if hides else list(found)
+        tool = self._resources
+        return list(found) if tool is None or self._here(context).offered([tool]) else []
 
     async def on_list_prompts(self, context: MiddlewareContext, call_next: Any) -> Sequence[Any]:
         """List the prompts that can be granted."""
         return self._possible(context, self._prompts, "name", await call_next(context))
 
-    def _chain(self, context: MiddlewareContext) -> Chain:
-        return self._chain_of(context) if self._chain_of else self._guard.calling
-
-    def _check(
-        self, context: MiddlewareContext, tool: str, arguments: dict[str, Any], **options: bool
-    ) -> Verdict:
-        chain_of = partial(self._chain, context)
-        return self._guard.check(tool, arguments, chain_of=chain_of, **options)
-
-    def _offered(self, context: MiddlewareContext, names: list[str]) -> set[str]:
-        return set(self._guard.offered(names, chain_of=partial(self._chain, context)))
+    def _here(self, context: MiddlewareContext) -> Guard:
+        """Return the guard of the chain of a request."""
+        found = self._chain_of
+        return self._guard.where(lambda: found(context) if found else self._guard.calling)
 
     def _possible(
         self, context: MiddlewareContext, tool: str | None, field: str, found: Sequence[Any]
@@ -154,11 +145,12 @@ class PolicyMiddleware(Middleware):
         """Return the entries for which a call of *tool* with their *field* is not denied."""
         if tool is None:
             return list(found)
+        here = self._here(context)
         calls = ((one, {field: str(getattr(one, field))}) for one in found)
         return [
             one
             for one, call in calls
-            if self._check(context, tool, call, recorded=False).effect is not Effect.DENY
+            if here.check(tool, call, recorded=False).effect is not Effect.DENY
         ]
 
     async def _granted(
@@ -168,9 +160,8 @@ class PolicyMiddleware(Middleware):
 
         Raises:
             AuthorizationError: it is denied.
-
         """
-        verdict = self._check(context, tool, arguments)
+        verdict = self._here(context).check(tool, arguments)
         if verdict.effect is Effect.ASK and not await self._approves(context, verdict):
             verdict = unapproved(verdict)
         if verdict.effect is Effect.DENY:
@@ -195,7 +186,6 @@ class PolicyMiddleware(Middleware):
 
         Raises:
             ToolError: it is not approved.
-
         """
         message = context.message
         tool, arguments = message.name, message.arguments or {}

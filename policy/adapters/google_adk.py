@@ -16,7 +16,6 @@ model was offered all tools: give an agent of such a session no tool that the mo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from policy.adapters.extras import extra
@@ -42,12 +41,7 @@ _WAITING = {"error": "This call waits for the approval of a person."}
 
 
 class PolicyPlugin(BasePlugin):
-    """Decides the calls of every agent's tools, and which of them the model is offered.
-
-    Args:
-        guard: of the agent that starts.
-
-    """
+    """Decides the calls of every agent below the one of the guard, and what models are offered."""
 
     def __init__(self, guard: Guard) -> None:
         super().__init__(name="agent-policy")
@@ -84,64 +78,47 @@ class PolicyPlugin(BasePlugin):
         answers only where every call of `code_execution` is allowed.
         """
         agent = callback_context.get_invocation_context().agent
-        chain_of = self._chain_of(agent)
+        guard = self._guard_of(agent)
         runs_code = getattr(agent, "code_executor", None) is not None
-        if runs_code and not self._guard.granted([_CODE], chain_of=chain_of):
+        if runs_code and not guard.granted([_CODE]):
             return LlmResponse(error_code="DENIED", error_message="This agent may not run code.")
         started = {name: _started(tool, agent) for name, tool in llm_request.tools_dict.items()}
         plain = [name for name, starts in started.items() if starts is None]
-        names = set(self._guard.offered(plain, chain_of=chain_of))
+        names = set(guard.offered(plain))
         for name, starts in started.items():
             tool = llm_request.tools_dict[name]
             if isinstance(tool, (SetModelResponseTool, TransferToAgentTool)):
                 names.add(name)
             elif starts is not None:
-                verdict = self._guard.check_start(starts, chain_of=chain_of, recorded=False)
+                verdict = guard.check_start(starts, recorded=False)
                 names |= {name} if verdict.effect is not Effect.DENY else set()
         tools = getattr(llm_request.config, "tools", None) or []
-        kept = [one for tool in tools if (one := self._kept(tool, names, chain_of)) is not None]
+        kept = [one for tool in tools if (one := _kept(tool, names, guard)) is not None]
         llm_request.config.tools = kept
         for name in set(llm_request.tools_dict) - names:
             del llm_request.tools_dict[name]
         return None
 
-    def _kept(self, tool: Any, names: set[str], chain_of: Callable[[], Chain]) -> Any:
-        """Return what is offered of one tool of a request, or None."""
-        declared = tool.function_declarations
-        kept = [one for one in declared or [] if one.name in names]
-        # The model runs everything except the functions itself: a search, code, ...
-        provided = [
-            field
-            for field in type(tool).model_fields
-            if field != "function_declarations" and getattr(tool, field) is not None
-        ]
-        granted = self._guard.granted(provided, chain_of=chain_of)
-        if not kept and not granted:
-            return None
-        dropped = dict.fromkeys(set(provided) - set(granted))
-        return tool.model_copy(update={"function_declarations": kept or None, **dropped})
-
     def _verdict(self, tool: Any, arguments: dict[str, Any], context: Any) -> Verdict:
         agent = context.get_invocation_context().agent
-        chain_of = self._chain_of(agent)
-        if isinstance(tool, TransferToAgentTool):
-            return self._transfer(agent, str(arguments.get("agent_name")), chain_of)
-        starts = _started(tool, agent)
-        if starts is not None:
-            return self._guard.check_start(starts, chain_of=chain_of)
-        return self._guard.check(tool.name, arguments, chain_of=chain_of)
-
-    def _transfer(self, agent: Any, target: str, chain_of: Callable[[], Chain]) -> Verdict:
+        guard, starts = self._guard_of(agent), _started(tool, agent)
+        if not isinstance(tool, TransferToAgentTool):
+            if starts is not None:
+                return guard.check_start(starts)
+            return guard.check(tool.name, arguments)
+        target = str(arguments.get("agent_name"))
         if target in (above.name for above in _path(agent)[:-1]):
             return Verdict(Effect.ALLOW)  # back to an agent that started it
-        verdict = self._guard.check_start(target, chain_of=chain_of)
+        verdict = guard.check_start(target)
         if target not in (below.name for below in agent.sub_agents):
             verdict = Verdict(Effect.DENY, f"This agent may not transfer to `{target}`.")
         if verdict.effect is Effect.ASK:
             return unapproved(verdict)  # a transfer cannot ask for approval
         return verdict
 
-    def _chain_of(self, agent: Any) -> Callable[[], Chain]:
+    def _guard_of(self, agent: Any) -> Guard:
+        """Return the guard of the chain that leads to *agent* in its tree."""
+
         def chain() -> Chain:
             root, *below = _path(agent)
             found = self._guard.agent(root.name).calling
@@ -151,7 +128,24 @@ class PolicyPlugin(BasePlugin):
                     raise SpawnDenied(one.name, above.names[-1], "not-started")
             return found
 
-        return chain
+        return self._guard.where(chain)
+
+
+def _kept(tool: Any, names: set[str], guard: Guard) -> Any:
+    """Return what is offered of one tool of a request, or None."""
+    declared = tool.function_declarations
+    kept = [one for one in declared or [] if one.name in names]
+    # The model runs everything except the functions itself: a search, code, ...
+    provided = [
+        field
+        for field in type(tool).model_fields
+        if field != "function_declarations" and getattr(tool, field) is not None
+    ]
+    granted = guard.granted(provided)
+    if not kept and not granted:
+        return None
+    dropped = dict.fromkeys(set(provided) - set(granted))
+    return tool.model_copy(update={"function_declarations": kept or None, **dropped})
 
 
 def _path(agent: Any) -> list[Any]:

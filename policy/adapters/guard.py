@@ -1,18 +1,18 @@
 """The checker for every runtime: it wraps calls and filters lists of tools.
 
-A guard is made from the chain of the agent that a program starts with. Agents that this one
-starts have guards of their own, by name (`Guard.agent`). Their chain follows from the agent that
-is running when they call: while a tool runs, the context (`contextvars`) holds the chain of the
-agent that called it. Tasks and threads copy the context, so calls of several agents at once do
-not mix, and no agent can choose another chain than the one it was started in. Where no context
-leads to an agent, its calls are denied.
+A guard is made from the chain of the agent that a program starts with; agents that this one starts
+have guards of their own, by name (`Guard.agent`). While a tool runs, the context (`contextvars`)
+holds the chain of the agent that called it, and agents started then are below that chain. Tasks and
+threads copy the context, so calls of several agents do not mix, and no agent can choose another
+chain. Where no context leads to an agent, its calls are denied.
 
-Every failure here denies. A failure elsewhere, for example in the program that asks a person, is
-raised, and the call does not run.
+Every failure here denies. A failure elsewhere, as in the program that asks a person, is raised, and
+the call does not run.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
 import json
@@ -41,24 +41,11 @@ from policy.core.memory import Memo
 from policy.core.source import quoted, visible
 from policy.core.values import evolve, field, frozen
 from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied
-from policy.tables.placement import PlacedTable, ProjectPlace, Rooted, Rootless, folders_here
-
-__all__ = [
-    "APPROVAL_FORM",
-    "APPROVAL_KEY",
-    "APPROVAL_QUESTION",
-    "CallDenied",
-    "Guard",
-    "Seals",
-    "Verdict",
-    "unapproved",
-]
+from policy.tables.placement import PlacedTable, Rooted, Rootless, folders_here
 
 _T = TypeVar("_T")
 
 Arguments = Mapping[str, object]
-# Finds the chain of a call, where the runtime itself keeps it.
-ChainOf = Callable[[], Chain] | None
 
 # The question to a person by elicitation (MCP): its name, the key of the answer, the form.
 APPROVAL_QUESTION: Final = "agent-policy"
@@ -82,7 +69,6 @@ class Verdict:
         decision: with its reasons; None where the checker itself failed.
         chain: in which the call would run; None where there is none.
         started: the narrower chain of the agent that the call starts, if any.
-
     """
 
     effect: Effect
@@ -139,114 +125,6 @@ class _Running:
 _UNKNOWN: Final[Any] = object()
 
 
-@frozen(eq=False)
-class _Program:
-    """What the guards of one program share: names, folders, the call that is running."""
-
-    chain: Chain
-    names: Mapping[str, str]
-    prefix: str
-    starts: Mapping[str, str]
-    place: ProjectPlace
-    recorder: Recorder | None = None
-    # One for each program, so that the chains of two policies never mix.
-    context: ContextVar[_Running | None] = field(
-        factory=lambda: ContextVar("policy_running", default=None)
-    )
-    known: Memo[tuple[str, ...], Any] = field(factory=partial(Memo, _REMEMBERED))
-
-    def kept(self, what: str, chain: Chain, tool: str, make: Callable[[], _T]) -> _T:
-        """Return what *make* makes of a chain and a tool, made once."""
-        # Chains with equal tables name different links.
-        key = (what, str(chain), chain.table.hash, tool)
-        # Another thread may forget it meanwhile.
-        found: _T = self.known.get(key, _UNKNOWN)
-        return self.known.keep(key, make()) if found is _UNKNOWN else found
-
-    def table(self, chain: Chain) -> PlacedTable:
-        """Return the table of *chain*, placed where its calls are made."""
-        return self.kept("table", chain, "", lambda: self.place.of(chain.table))
-
-    def verdict(self, chain: Chain, tool: str, arguments: Arguments, *, recorded: bool) -> Verdict:
-        """Return what a call of a tool of the runtime gets."""
-        named, call, table = self.named(tool), dict(arguments), self.table(chain)
-        decision = table.decide(named, call, checked=True)
-        if recorded:
-            self.record(chain.names, named, call, decision)
-        if decision.effect is Effect.ALLOW:
-            return Verdict(Effect.ALLOW, "", decision, chain)
-        clauses = table.account(named, call)
-        if decision.effect is Effect.ASK:
-            said = question(tool, arguments, decision, clauses)
-            return Verdict(Effect.ASK, said, decision, chain)
-        # Finding what remains takes a comparison, and models try again.
-        find = partial(remainder, table.moved, named, self.runtime_name)
-        said = refusal(tool, decision, clauses) + self.kept("remainder", chain, named, find)
-        return Verdict(Effect.DENY, said, decision, chain)
-
-    def start(
-        self, chain: Chain, agent: str, tool: str, arguments: Arguments, *, recorded: bool
-    ) -> Verdict:
-        """Return what the call of *tool* gets, which starts *agent*."""
-        decision = chain.spawning(agent, arguments)
-        try:
-            started, said = chain.spawn(agent, arguments), ""
-        except SpawnDenied as denied:
-            started, said = None, spawn_denial(denied)
-            if decision.effect is not Effect.DENY:
-                # No rule applies to the depth of a chain, or to an unknown agent.
-                decision = evolve(denied.decision, table=decision.table)
-        if recorded:
-            self.record(chain.names, *chain.start_call(agent, arguments), decision)
-        if started is not None and decision.effect is Effect.ASK:
-            said = question(tool, arguments, decision)
-        return Verdict(decision.effect, said, decision, chain, started)
-
-    def record(
-        self,
-        chain: tuple[str, ...],
-        tool: str,
-        call: Arguments,
-        decision: Decision,
-        agent: str = "",
-    ) -> None:
-        """Record a decision, if the program wants that; *agent* is one that is in no chain."""
-        if self.recorder is not None:
-            cwd = self.place.folders.cwd if isinstance(self.place, Rooted) else ""
-            record = Record.of(chain, tool, call, decision)
-            self.recorder.append(evolve(record, agent=agent, cwd=cwd))
-
-    def runtime_name(self, tool: str) -> str:
-        """Return what the runtime calls a tool of the policy."""
-        named = next((name for name, other in self.names.items() if other == tool), None)
-        return named or tool.removeprefix(self.prefix)
-
-    def named(self, tool: str) -> str:
-        """Return what the policy calls a tool of the runtime."""
-        return self.names.get(tool) or self.prefix + tool
-
-    def is_offered(self, chain: Chain, tool: str) -> bool:
-        """Return whether some call of a tool of the runtime can be allowed or asked for."""
-        agent = self.starts.get(tool)
-        if agent is not None:
-            return self.kept("offered", chain, tool, partial(may_start, chain, agent))
-        find = partial(may_call, self.table(chain).moved, self.named(tool))
-        return self.kept("offered", chain, tool, find)
-
-    def is_granted(self, chain: Chain, tool: str) -> bool:
-        """Return whether every call of a tool of the runtime is allowed."""
-        constant = self.table(chain).moved.lookup(self.named(tool)).constant
-        return constant is not None and constant.effect is Effect.ALLOW
-
-
-def _check_known(chain: Chain, agent: str) -> None:
-    known = dict.fromkeys((*chain.names, *chain.reading.agents))
-    if agent not in known:
-        raise PolicyError(
-            f"there is no agent `{visible(agent)}`", help=f"there are {quoted([*known])}"
-        )
-
-
 _FAILED: Final = Verdict(Effect.DENY, FAILED)
 
 
@@ -268,10 +146,7 @@ class Guard:
 
     Raises:
         PolicyError: the policy has no agent that *starts* names.
-
     """
-
-    __slots__ = ("_agent", "_fixed", "_program")
 
     def __init__(
         self,
@@ -287,32 +162,47 @@ class Guard:
         if not hasattr(chain, "names"):
             msg = f"expected a chain, found {chain!r}: pass `policy.load(FOLDER).chain(AGENT)`"
             raise TypeError(msg)
-        for started in (starts or {}).values():
-            _check_known(chain, started)
-        place = Rootless() if project is None else Rooted(folders_here(project, home))
-        given = dict(names or {}), prefix, dict(starts or {})
-        self._program = _Program(chain, *given, place, recorder)
+        # All but the last two is shared with the guards of the other agents of the program.
+        self._root = chain
+        self._names, self._prefix = dict(names or {}), prefix
+        self._starts = dict(starts or {})
+        self._place = Rootless() if project is None else Rooted(folders_here(project, home))
+        self._recorder = recorder
+        # One for each program, so that the chains of two policies never mix.
+        self._context: ContextVar[_Running | None] = ContextVar("policy_running", default=None)
+        self._known: Memo[tuple[str, ...], Any] = Memo(_REMEMBERED)
         self._agent = chain.names[-1]
-        self._fixed: Chain | None = None
+        self._find: Callable[[], Chain] | None = None
+        for started in self._starts.values():
+            self._check_known(started)
+
+    def _check_known(self, agent: str) -> None:
+        known = dict.fromkeys((*self._root.names, *self._root.reading.agents))
+        if agent not in known:
+            help_ = f"there are {quoted([*known])}"
+            raise PolicyError(f"there is no agent `{visible(agent)}`", help=help_)
+
+    def _other(self, agent: str, find: Callable[[], Chain] | None) -> Guard:
+        other = copy.copy(self)
+        vars(other).update(_agent=agent, _find=find)
+        return other
 
     def agent(self, name: str) -> Guard:
         """Return the guard of agents called *name*, whichever agent starts them.
 
         Raises:
             PolicyError: the policy has no such agent.
-
         """
-        _check_known(self._program.chain, name)
+        self._check_known(name)
         return self._other(name, None)
 
     def at(self, chain: Chain) -> Guard:
         """Return the guard of the last agent of *chain*, for a runtime that passes chains on."""
-        return self._other(chain.names[-1], chain)
+        return self._other(chain.names[-1], lambda: chain)
 
-    def _other(self, agent: str, fixed: Chain | None) -> Guard:
-        other = object.__new__(type(self))
-        other._program, other._agent, other._fixed = self._program, agent, fixed
-        return other
+    def where(self, find: Callable[[], Chain]) -> Guard:
+        """Return the guard of calls whose chain *find* finds, for a runtime that keeps chains."""
+        return self._other(self._agent, find)
 
     @property
     def name(self) -> str:
@@ -321,7 +211,12 @@ class Guard:
 
     def named(self, tool: str) -> str:
         """Return what the policy calls a tool of the runtime."""
-        return self._program.named(tool)
+        return self._names.get(tool) or self._prefix + tool
+
+    def _runtime_name(self, tool: str) -> str:
+        """Return what the runtime calls a tool of the policy."""
+        named = next((name for name, other in self._names.items() if other == tool), None)
+        return named or tool.removeprefix(self._prefix)
 
     @property
     def chain(self) -> Chain:
@@ -330,15 +225,14 @@ class Guard:
         Raises:
             SpawnDenied: no running call leads to this agent, or it may not be started
                 without approval.
-
         """
-        if self._fixed is not None:
-            return self._fixed
-        running = self._program.context.get()
+        if self._find is not None:
+            return self._find()
+        running = self._context.get()
         if running is None:
-            if self._agent != self._program.chain.names[-1]:
-                raise SpawnDenied(self._agent, self._program.chain.names[-1], "not-started")
-            return self._program.chain
+            if self._agent != self._root.names[-1]:
+                raise SpawnDenied(self._agent, self._root.names[-1], "not-started")
+            return self._root
         if running.started is not None and running.started.names[-1] == self._agent:
             return running.started
         chain = running.chain.spawn(self._agent, NOTHING_SAID)
@@ -353,68 +247,109 @@ class Guard:
 
         Raises:
             SpawnDenied: as for `chain`.
-
         """
-        running = self._program.context.get()
+        running = self._context.get()
         if running is not None:
             for chain in (running.started, running.chain):
                 if chain is not None and chain.names[-1] == self._agent:
                     return chain
         return self.chain
 
-    def check(
-        self, tool: str, arguments: Arguments, *, chain_of: ChainOf = None, recorded: bool = True
-    ) -> Verdict:
-        """Return what a call gets. Never raises: every failure denies.
+    def check(self, tool: str, arguments: Arguments, *, recorded: bool = True) -> Verdict:
+        """Return what a call of a tool of the runtime gets. Never raises: every failure denies.
 
-        Args:
-            tool: as the runtime calls it.
-            arguments: by name.
-            chain_of: finds the chain, where the runtime itself keeps it.
-            recorded: whether it is recorded; False for a second check of the same call.
-
+        It may not be *recorded*, for a second check of the same call.
         """
-        return self._checked(tool, arguments, None, chain_of, recorded=recorded)
+        return self._checked(tool, arguments, None, recorded=recorded)
 
     def check_start(
-        self,
-        agent: str,
-        said: Arguments = NOTHING_SAID,
-        *,
-        chain_of: ChainOf = None,
-        recorded: bool = True,
+        self, agent: str, said: Arguments = NOTHING_SAID, *, recorded: bool = True
     ) -> Verdict:
         """Return what the start of *agent*, as the policy calls it, gets (see `check`).
 
         The call that starts it may have *said* more, e.g. the model.
         """
-        return self._checked(agent, said, agent, chain_of, recorded=recorded)
+        return self._checked(agent, said, agent, recorded=recorded)
 
     def _checked(
-        self,
-        tool: str,
-        arguments: Arguments,
-        agent: str | None,
-        chain_of: ChainOf,
-        *,
-        recorded: bool,
+        self, tool: str, arguments: Arguments, agent: str | None, *, recorded: bool
     ) -> Verdict:
         """Return what the call of *tool* gets, which starts *agent* if one is named."""
-        program = self._program
         try:
-            agent = agent or program.starts.get(tool)
+            agent = agent or self._starts.get(tool)
             try:
-                chain = self.chain if chain_of is None else chain_of()
+                chain = self.chain
             except SpawnDenied as denied:
                 if recorded:
-                    named = program.named(tool)
-                    program.record((), named, dict(arguments), denied.decision, self._agent)
+                    call = dict(arguments)
+                    self._record((), self.named(tool), call, denied.decision, self._agent)
                 return Verdict(Effect.DENY, spawn_denial(denied), denied.decision)
             if agent is None:
-                return program.verdict(chain, tool, arguments, recorded=recorded)
-            return program.start(chain, agent, tool, arguments, recorded=recorded)
+                return self._verdict(chain, tool, arguments, recorded=recorded)
+            return self._start(chain, agent, tool, arguments, recorded=recorded)
         except Exception:  # noqa: BLE001  # no failure may grant
             return _FAILED
+
+    def _verdict(self, chain: Chain, tool: str, arguments: Arguments, *, recorded: bool) -> Verdict:
+        """Return what a call of a tool gets that starts no agent."""
+        named, call, table = self.named(tool), dict(arguments), self._table(chain)
+        decision = table.decide(named, call, checked=True)
+        if recorded:
+            self._record(chain.names, named, call, decision)
+        if decision.effect is Effect.ALLOW:
+            return Verdict(Effect.ALLOW, "", decision, chain)
+        clauses = table.account(named, call)
+        if decision.effect is Effect.ASK:
+            said = question(tool, arguments, decision, clauses)
+            return Verdict(Effect.ASK, said, decision, chain)
+        # Finding what remains takes a comparison, and models try again.
+        find = partial(remainder, table.moved, named, self._runtime_name)
+        said = refusal(tool, decision, clauses) + self._kept("remainder", chain, named, find)
+        return Verdict(Effect.DENY, said, decision, chain)
+
+    def _start(
+        self, chain: Chain, agent: str, tool: str, arguments: Arguments, *, recorded: bool
+    ) -> Verdict:
+        """Return what the call of *tool* gets, which starts *agent*."""
+        decision = chain.spawning(agent, arguments)
+        try:
+            started, said = chain.spawn(agent, arguments), ""
+        except SpawnDenied as denied:
+            started, said = None, spawn_denial(denied)
+            if decision.effect is not Effect.DENY:
+                # No rule applies to the depth of a chain, or to an unknown agent.
+                decision = evolve(denied.decision, table=decision.table)
+        if recorded:
+            self._record(chain.names, *chain.start_call(agent, arguments), decision)
+        if started is not None and decision.effect is Effect.ASK:
+            said = question(tool, arguments, decision)
+        return Verdict(decision.effect, said, decision, chain, started)
+
+    def _record(
+        self,
+        chain: tuple[str, ...],
+        tool: str,
+        call: Arguments,
+        decision: Decision,
+        agent: str = "",
+    ) -> None:
+        """Record a decision, if the program wants that; *agent* is one that is in no chain."""
+        if self._recorder is not None:
+            cwd = self._place.folders.cwd if isinstance(self._place, Rooted) else ""
+            record = Record.of(chain, tool, call, decision)
+            self._recorder.append(evolve(record, agent=agent, cwd=cwd))
+
+    def _kept(self, what: str, chain: Chain, tool: str, make: Callable[[], _T]) -> _T:
+        """Return what *make* makes of a chain and a tool, made once."""
+        # Chains with equal tables name different links.
+        key = (what, str(chain), chain.table.hash, tool)
+        # Another thread may forget it meanwhile.
+        found: _T = self._known.get(key, _UNKNOWN)
+        return self._known.keep(key, make()) if found is _UNKNOWN else found
+
+    def _table(self, chain: Chain) -> PlacedTable:
+        """Return the table of *chain*, placed where its calls are made."""
+        return self._kept("table", chain, "", lambda: self._place.of(chain.table))
 
     @contextmanager
     def running(self, verdict: Verdict) -> Iterator[None]:
@@ -422,13 +357,12 @@ class Guard:
 
         Raises:
             CallDenied: it may not run.
-
         """
         token = self.run_on(verdict)
         try:
             yield
         finally:
-            self._program.context.reset(token)
+            self._context.reset(token)
 
     def run_on(self, verdict: Verdict) -> Token[_Running | None]:
         """Run the call of *verdict* for the rest of this task and the tasks that it starts.
@@ -437,11 +371,10 @@ class Guard:
 
         Raises:
             CallDenied: it may not run.
-
         """
         if verdict.effect is Effect.DENY or verdict.chain is None:
             raise CallDenied(verdict)
-        return self._program.context.set(_Running(verdict.chain, verdict.started))
+        return self._context.set(_Running(verdict.chain, verdict.started))
 
     def call(
         self,
@@ -453,15 +386,10 @@ class Guard:
     ) -> _T:
         """Return what *run* returns, if the call may run.
 
-        Args:
-            tool: as the runtime calls it.
-            arguments: by name.
-            run: runs the call.
-            ask: returns whether a person approves; without it no call is approved.
+        A person approves a call if *ask* returns so; without it no call is approved.
 
         Raises:
             CallDenied: it may not run; the text is for the model.
-
         """
         verdict = self.check(tool, arguments)
         if verdict.effect is Effect.ASK and (ask is None or ask(verdict) is not True):
@@ -484,29 +412,37 @@ class Guard:
         with self.running(verdict):
             return await run()
 
-    def offered(self, tools: Iterable[str], *, chain_of: ChainOf = None) -> list[str]:
+    def offered(self, tools: Iterable[str]) -> list[str]:
         """Return those of the runtime's *tools* of which some call can be allowed or asked for.
 
-        No tool where no chain leads here, or where the checker fails. *chain_of* finds the
-        chain, where the runtime itself keeps it.
+        No tool where no chain leads here, or where the checker fails.
         """
-        return self._those(tools, chain_of, self._program.is_offered)
+        return self._those(tools, self._is_offered)
 
-    def granted(self, tools: Iterable[str], *, chain_of: ChainOf = None) -> list[str]:
+    def granted(self, tools: Iterable[str]) -> list[str]:
         """Return those of *tools* of which every call is allowed (see `offered`).
 
         For tools whose calls run elsewhere undecided, e.g. at the provider of a model.
         """
-        return self._those(tools, chain_of, self._program.is_granted)
+        return self._those(tools, self._is_granted)
 
-    def _those(
-        self, tools: Iterable[str], chain_of: ChainOf, holds: Callable[[Chain, str], bool]
-    ) -> list[str]:
+    def _those(self, tools: Iterable[str], holds: Callable[[Chain, str], bool]) -> list[str]:
         try:
-            chain = self.chain if chain_of is None else chain_of()
+            chain = self.chain
             return [tool for tool in tools if holds(chain, tool)]
         except Exception:  # noqa: BLE001  # its calls are denied, so none is offered
             return []
 
+    def _is_offered(self, chain: Chain, tool: str) -> bool:
+        agent = self._starts.get(tool)
+        if agent is not None:
+            return self._kept("offered", chain, tool, partial(may_start, chain, agent))
+        find = partial(may_call, self._table(chain).moved, self.named(tool))
+        return self._kept("offered", chain, tool, find)
+
+    def _is_granted(self, chain: Chain, tool: str) -> bool:
+        constant = self._table(chain).moved.lookup(self.named(tool)).constant
+        return constant is not None and constant.effect is Effect.ALLOW
+
     def __repr__(self) -> str:
-        return f"<Guard {self._agent} below {self._program.chain}>"
+        return f"<Guard {self._agent} below {self._root}>"

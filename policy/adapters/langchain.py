@@ -30,12 +30,7 @@ __all__ = ["PolicyMiddleware"]
 
 
 class PolicyMiddleware(AgentMiddleware):
-    """Decides the calls of an agent's tools, and which of them the model is offered.
-
-    Args:
-        guard: of the agent.
-
-    """
+    """Decides the calls of an agent's tools, and which of them the model is offered."""
 
     def __init__(self, guard: Guard) -> None:
         super().__init__()

@@ -43,8 +43,6 @@ from policy.core.memory import Memo
 from policy.core.source import visible
 from policy.core.values import frozen
 
-__all__ = ["ContentGate", "Gate", "MessageRefused", "Sent", "run_proxy"]
-
 _Object: TypeAlias = dict[str, Any]
 
 
@@ -72,7 +70,6 @@ def _check_object(value: Any, keys: frozenset[str]) -> _Object:
     Raises:
         MessageRefused: it is no object, has a key that a reader may take for one of *keys*, or
             a method that is no text.
-
     """
     if not isinstance(value, dict):
         raise MessageRefused("expected an object")
@@ -95,7 +92,6 @@ def _check_params(value: Any, keys: frozenset[str]) -> _Object:
     Raises:
         MessageRefused: as `_check_object`; or a text holds half a character, which readers
             replace in different ways.
-
     """
     params = _check_object(value, keys)
     try:
@@ -219,7 +215,6 @@ class ContentGate:
 
         Raises:
             MessageRefused: another reader may take it for a different one.
-
         """
         kind, keys = _DECIDED[method]
         if not kind:
@@ -314,10 +309,7 @@ class _Asked:
 class Gate:
     """Checks the messages between one client and one server. Safe to use from two threads.
 
-    Args:
-        guard: of the agent that calls.
-        content: decides on resources and prompts; by default with *guard*.
-
+    By default the guard of the agent that calls also decides on resources and prompts.
     """
 
     def __init__(self, guard: Guard, content: ContentGate | None = None) -> None:
@@ -474,7 +466,6 @@ def run_proxy(command: Sequence[str], guard: Guard, content: ContentGate | None 
 
     Raises:
         PolicyError: the server cannot be started.
-
     """
     try:
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603

@@ -22,20 +22,6 @@ from policy.tables.table import NOTHING, Table
 if TYPE_CHECKING:
     from policy.compare.compare import Comparison
 
-__all__ = [
-    "FAILED",
-    "granting_rules",
-    "may_call",
-    "may_start",
-    "named_tools",
-    "question",
-    "quoted",
-    "refusal",
-    "remainder",
-    "spawn_denial",
-]
-
-
 # Rules of one tool, or tools, that a message is made from; of more it shows none.
 _MOST = 512
 _SHOWN = 8

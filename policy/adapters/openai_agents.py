@@ -48,7 +48,6 @@ class PolicyAgent(Agent):
 
         Raises:
             TypeError: a handoff was added to the list without a guard.
-
         """
         # Every turn of a run calls this, and any code may change the list in between.
         if not all(map(self._decides, self.handoffs)):
@@ -69,7 +68,6 @@ def guarded(agent: Any, guard: Guard) -> Any:
 
     Raises:
         TypeError: *agent* has a class of its own, which may run tools in other ways.
-
     """
     if type(agent) is not Agent:
         msg = f"expected an `Agent`, found `{type(agent).__name__}`"

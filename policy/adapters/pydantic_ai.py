@@ -58,12 +58,7 @@ class PolicyToolset(WrapperToolset):
 
 @dataclass
 class PolicyCapability(AbstractCapability):
-    """Guards every tool of an agent.
-
-    Args:
-        guard: of the agent.
-
-    """
+    """Guards every tool of an agent."""
 
     guard: Guard
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -9,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from policy.core.effect import Effect
+from policy.core.source import Source
+from policy.files.json_nodes import read_json
 from policy.hosts import zeph
-from policy.hosts.fields import HostError
+from policy.hosts.fields import Fields, HostError
 from policy.hosts.zeph import findings as fences
 from policy.hosts.zeph import findings as hooks
 from policy.hosts.zeph import loading
@@ -530,10 +533,19 @@ def _by_rules(case: Case) -> Effect:
     if not isinstance(context["rules"], list):
         return Effect.ALLOW
     values = {"rules": context["rules"], "default_effect": context.get("default_effect", "deny")}
-    rules = enforcer.PolicyEnforcer.of(*enforcer.rules_of(values))
+    rules = enforcer.PolicyEnforcer.of(*rules_of(values))
     level = trust.TrustLevel(context.get("trust", "trusted"))
     params = query.get("params") or {}
     return rules.decide(query["name"], params, level, _env(case))
+
+
+def rules_of(values: Mapping[str, object]) -> tuple[tuple[enforcer.PolicyRule, ...], Effect]:
+    """Return the ``rules`` of a policy and its ``default_effect``."""
+    source = Source("<policy>", json.dumps(values, ensure_ascii=False))
+    root = Fields.read(lambda: read_json(source), "FileParse")
+    found = enforcer.rules_at(root)
+    root.check()
+    return found
 
 
 def _env(case: Case) -> list[str]:
@@ -608,7 +620,7 @@ def _compile(case: Case) -> Answer:
         rule["args_match"] = "x" * query["args_match_len"]
     rules = query.get("rules", 1)
     listed = rules if isinstance(rules, list) else [rule] * rules
-    compiled = enforcer.PolicyEnforcer.of(*enforcer.rules_of({"rules": listed}))
+    compiled = enforcer.PolicyEnforcer.of(*rules_of({"rules": listed}))
     return "allow", len(compiled.rules)
 
 

@@ -21,8 +21,6 @@ from policy.tables.chain import Chain, Link, SpawnDenied, attenuate
 from policy.tables.projects import Offered
 from policy.tables.table import UNRESTRICTED, Table
 
-__all__ = ["FORK", "HOST", "chains_of", "met", "started_by"]
-
 HOST: Final = "claude-code"
 
 # An agent that continues with the context of its parent, and has the rights of its parent.
@@ -99,7 +97,6 @@ def chains_of(
 
     Raises:
         SpawnDenied: there is no such chain.
-
     """
     if types is None:
         return _any(project, event, root)
@@ -179,7 +176,6 @@ def met(chains: list[Chain]) -> Chain:
 
     Raises:
         SpawnDenied: there is none.
-
     """
     if not chains:
         raise SpawnDenied("main", "the root", "unknown-agent")

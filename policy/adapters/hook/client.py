@@ -7,8 +7,6 @@ Python compiles this file again at every start, so it only imports modules that 
 
 import sys
 
-__all__: "list[str]" = []
-
 
 def _main() -> int:
     try:

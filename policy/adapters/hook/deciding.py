@@ -31,8 +31,6 @@ from policy.tables.placement import PlacedTable, ProjectFolders, Rooted
 from policy.tables.projects import Compiled, Offered, told_apart
 from policy.tables.table import Table
 
-__all__ = ["HookDecider", "block_message", "options_of"]
-
 # As `policy.analysis.records.record` has them.
 _REDACTIONS: Final = ("", "none", "credentials", "all")
 _OURS: Final = "policy"
@@ -62,7 +60,6 @@ def options_of(arguments: Iterable[str]) -> HookOptions | None:
 
     Raises:
         PolicyError: *arguments* are no valid options.
-
     """
     files, flags, given = list[str](), set[str](), dict.fromkeys(_GIVEN, "")
     waiting = iter(arguments)
@@ -119,7 +116,6 @@ class HookDecider:
 
         Raises:
             PolicyError: the call must be blocked.
-
         """
         event = read_event(data)
         places = Places.of(environment)
@@ -373,7 +369,6 @@ def _hook_call(
 
     Raises:
         PolicyError: no policy applies to this host.
-
     """
     offered = list(projects)
     ours = [project for project in offered if project.host == _OURS]

@@ -11,8 +11,6 @@ import sys
 
 from policy.adapters.hook.handover import VARIABLES, Blocked, ask_resident, connect, variables
 
-__all__ = ["main", "run"]
-
 # Seconds before the process blocks the call; Claude Code waits longer.
 _DEADLINE = 20.0
 _LONGEST = 64 * 1024 * 1024

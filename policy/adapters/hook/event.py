@@ -6,8 +6,6 @@ from policy.core.call_json import parsed, written
 from policy.core.errors import PolicyError
 from policy.core.values import Any, Final, evolve, frozen
 
-__all__ = ["LONGEST", "SPAWNING", "Event", "answer_json", "is_name", "read_event"]
-
 # Characters of one event. It includes the content of a file that the call writes.
 LONGEST: Final = 64 * 1024 * 1024
 
@@ -54,7 +52,6 @@ def read_event(data: bytes) -> Event:
 
     Raises:
         PolicyError: *data* is not a valid event.
-
     """
     if len(data) > LONGEST:
         raise PolicyError(f"expected an event of at most {LONGEST:,} bytes")

@@ -13,19 +13,6 @@ if TYPE_CHECKING:
     from _socket import socket
     from collections.abc import Iterable
 
-__all__ = [
-    "LOCATIONS",
-    "READY",
-    "VARIABLES",
-    "Blocked",
-    "ask_resident",
-    "connect",
-    "is_private",
-    "sized",
-    "socket_path",
-    "variables",
-]
-
 # The resident process sends this before it reads, so a hook that gets nothing has lost nothing.
 READY = b"r"
 
@@ -96,7 +83,6 @@ def ask_resident(connection: socket, options: list[str], data: bytes) -> tuple[i
 
     Raises:
         Blocked: there is no complete reply.
-
     """
     environment = (f"{name}={value}" for name, value in variables(VARIABLES).items())
     try:

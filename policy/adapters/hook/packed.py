@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Final, NoReturn
 
-__all__ = ["packed", "unpacked"]
-
 
 def packed(compiled: Compiled) -> bytes:
     """Return *compiled* as bytes."""

@@ -20,8 +20,6 @@ from policy.tables.projects import Compiled, CompiledProject
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
-__all__ = ["OURS", "protected"]
-
 # The host of policies in our notation.
 OURS: Final = "policy"
 

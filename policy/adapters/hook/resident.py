@@ -28,8 +28,6 @@ from policy.adapters.hook.handover import (
 from policy.adapters.hook.store import package_digest
 from policy.core.errors import PolicyError
 
-__all__ = ["serve", "start_resident"]
-
 _IDLE: Final = 900.0  # seconds without a call
 _PATIENCE: Final = 20.0  # seconds for one call to be handed over
 _AT_ONCE: Final = 32

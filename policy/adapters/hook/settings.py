@@ -25,16 +25,6 @@ from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from policy.files.text import decode
 from policy.files.writing import content_of
 
-__all__ = [
-    "command",
-    "entry",
-    "keeping_from_running",
-    "settings_file",
-    "silencing",
-    "with_hook",
-    "without_hook",
-]
-
 # Longer than the deadline of the hook, which blocks the call.
 _TIMEOUT: Final = 30
 _EVENT: Final = "PreToolUse"
@@ -66,7 +56,6 @@ def with_hook(source: Source, group: dict[str, object]) -> str:
 
     Raises:
         PolicyError: the settings cannot be read, or their hooks are not hooks.
-
     """
     bare = Source(source.name, without_hook(source))
     if not bare.text.strip():
@@ -88,7 +77,6 @@ def without_hook(source: Source) -> str:
 
     Raises:
         PolicyError: as for `with_hook`.
-
     """
     text = source.text
     while True:
@@ -203,7 +191,6 @@ def silencing(settings: Mapping[str, Source], holder: str) -> Iterator[PolicyErr
     Args:
         settings: by scope: ``managed``, ``local``, ``project``, ``user``.
         holder: the scope that has the hook.
-
     """
     from policy.hosts.claude.settings import read_settings  # noqa: PLC0415  # loads parsers
 

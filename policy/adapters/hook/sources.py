@@ -14,8 +14,6 @@ from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.values import Final, frozen
 
-__all__ = ["NO_POLICY", "Places", "Sources", "content", "read_sources"]
-
 NO_POLICY: Final = "no policy here says what an agent of this host may do"
 
 # Files of a user come behind those of the project, which win where names are equal.
@@ -47,7 +45,6 @@ class Places:
 
         Raises:
             PolicyError: a place is no absolute path.
-
         """
         project = environment.get("CLAUDE_PROJECT_DIR") or ""
         home = environment.get("HOME") or ""
@@ -84,7 +81,6 @@ class Sources:
 
         Raises:
             PolicyError: a file cannot be read, or there is no file.
-
         """
         # The parsers are loaded here, since no call needs them once the policy is compiled.
         from policy.files.opening import is_unreadable  # noqa: PLC0415
@@ -128,7 +124,6 @@ def read_sources(places: Places) -> Sources:
 
     Raises:
         PolicyError: a file cannot be read, or the files keep changing.
-
     """
     last = None
     waited: list[int] = []  # times of change that are at least a tick old
@@ -207,7 +202,6 @@ def content(file: str, path: str, most: int = limits.FILE_BYTES) -> tuple[bytes,
     Raises:
         FileNotFoundError: it does not exist.
         PolicyError: it cannot be read, or has more than *most* bytes.
-
     """
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

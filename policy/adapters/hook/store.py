@@ -20,8 +20,6 @@ from policy.core.values import TYPE_CHECKING, Final, define
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Store", "digest_of", "package_digest", "read_own_file"]
-
 _PACKAGE: Final = os.path.dirname(os.path.abspath(policy.__file__))  # noqa: PTH100, PTH120
 _KEY_BYTES: Final = 32
 _MAC_BYTES: Final = 32
@@ -120,7 +118,6 @@ def read_own_file(path: str, most: int, *, private: bool = True) -> bytes:
     Raises:
         OSError: it is no such file, it has more than *most* bytes, or others have access to one
             that is *private*.
-
     """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

@@ -88,8 +88,7 @@ class ToolNames:
     """A list of tools of an agent file, as written, with its key and its places."""
 
     presence: Presence = Presence.ABSENT
-    items: tuple[str, ...] = ()
-    spans: tuple[Span, ...] = field(default=(), eq=False, repr=False)  # of the items
+    items: tuple[tuple[str, Span], ...] = ()
     key: str = ""
     span: Span | None = field(default=None, eq=False, repr=False)
 
@@ -388,8 +387,7 @@ def _listed(fields: Fields, keys: tuple[str, ...]) -> ToolNames:
         case _:
             presence = Presence.ILL_TYPED
     presence = Presence.LISTED if pairs else presence
-    names, spans = tuple(text for text, _ in pairs), tuple(span for _, span in pairs)
-    return ToolNames(presence, names, spans, entry.name, entry.value.span)
+    return ToolNames(presence, tuple(pairs), entry.name, entry.value.span)
 
 
 def _split(value: ScalarNode) -> list[tuple[str, Span]]:
@@ -413,7 +411,7 @@ _MAPPED: Final = {
 def _mapped_rules(listed: ToolNames, profile: A3sProfile) -> tuple[PermissionRule, ...]:
     """Return the rules that the host makes of the items in a list of tools."""
     rules = []
-    for text, span in zip(listed.items, listed.spans, strict=True):
+    for text, span in listed.items:
         name = _MAPPED.get(text.lower(), text)
         rule = name if name == "*" or "(" in name else f"{name}(*)"
         rules.append(PermissionRule.of(rule, profile, span))

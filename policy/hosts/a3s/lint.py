@@ -110,10 +110,9 @@ def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
         yield finding("a3s-empty-tools", tools.span, key=tools.key)
     if disallowed.presence in {Presence.ILL_TYPED, Presence.NULL}:
         yield finding("a3s-list-ignored", disallowed.span, key=disallowed.key)
-    for listed in (tools, disallowed):
-        for item, span in zip(listed.items, listed.spans, strict=True):
-            if item.count("(") > item.count(")"):
-                yield finding("a3s-list-split", span, item=item)
+    for item, span in (*tools.items, *disallowed.items):
+        if item.count("(") > item.count(")"):
+            yield finding("a3s-list-split", span, item=item)
     yield from _lost(agent)
     policy, approves = agent.permissions, ConfirmationInheritance.AUTO_APPROVE
     asks = policy.ask or policy.default_decision is Effect.ASK

@@ -15,8 +15,6 @@ from policy.hosts.a3s.reading import MAIN
 from policy.hosts.a3s.rules import TOOLS
 from policy.hosts.portable import Portable, PortableAgent, ToolRules, Writer, WrittenFiles, quoted
 
-__all__ = ["WRITER"]
-
 # A command without quotes, operators and slashes.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:@+-]*(?: [A-Za-z0-9_.,:@+-]+)*")
 

@@ -11,8 +11,6 @@ from policy.core.effect import Effect
 from policy.hosts.pikuri.host import TOOLS
 from policy.hosts.portable import Portable, PortableAgent, Writer, WrittenFiles, quoted
 
-__all__ = ["WRITER"]
-
 # Tools whose calls a person at the terminal confirms.
 _CONFIRMED: Final = frozenset({"bash", "write"})
 

@@ -6,7 +6,6 @@ All agents of a session pass the same gates.
 from __future__ import annotations
 
 import enum
-import json
 import string
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -22,8 +21,6 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span, place_of
 from policy.core.values import evolve, field, frozen
-from policy.files.json_nodes import read_json
-from policy.files.nodes import Node
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
 from policy.hosts.data import Grade, arguments_of
@@ -217,16 +214,6 @@ class PolicyRule:
 _COSTLY: Final = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]|\(\?[=!<]|\\[1-9]")
 
 
-def rules_of(values: Mapping[str, object]) -> tuple[tuple[PolicyRule, ...], Effect]:
-    """Return the ``rules`` of a policy and its ``default_effect``.
-
-    Raises:
-        HostError: of kind ``FileParse``, with every mistake.
-    """
-    source = Source("<policy>", json.dumps(values, ensure_ascii=False))
-    return _policy(lambda: read_json(source))
-
-
 def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...]:
     """Return the rules of a file, which must be below *cwd*, links resolved.
 
@@ -251,15 +238,15 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
 
 
 def read_rules(source: Source) -> tuple[PolicyRule, ...]:
-    """Return the rules in the text of a policy file. Raises as `rules_of`."""
-    return _policy(lambda: read_toml(source, 0, len(source.text)))[0]
+    """Return the rules in the text of a policy file.
 
-
-def _policy(read: Callable[[], Node]) -> tuple[tuple[PolicyRule, ...], Effect]:
-    root = Fields.read(read, "FileParse")
-    found = rules_at(root)
+    Raises:
+        HostError: of kind ``FileParse``, with every mistake.
+    """
+    root = Fields.read(partial(read_toml, source, 0, len(source.text)), "FileParse")
+    rules, _ = rules_at(root)
     root.check()
-    return found
+    return rules
 
 
 def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:

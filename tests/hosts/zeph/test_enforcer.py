@@ -17,11 +17,11 @@ from policy.hosts.zeph.session import (
     TrustLevel,
     ZephSession,
     read_policy_file,
-    rules_of,
 )
 from policy.hosts.zeph.spawning import SpawnContext, ZephOptions
 from policy.tables.chain import Chain
 from policy.tables.table import Table
+from tests.conformance.zeph import rules_of
 
 TRUSTED, VERIFIED, QUARANTINED = TrustLevel.TRUSTED, TrustLevel.VERIFIED, TrustLevel.QUARANTINED
 

@@ -29,7 +29,6 @@ from policy.hosts.zeph.session import (
     check_secret,
     glob,
     read_policy_file,
-    rules_of,
 )
 from policy.hosts.zeph.spawning import (
     ZephOptions,
@@ -39,6 +38,7 @@ from policy.hosts.zeph.spawning import (
 from policy.patterns.notations import Unusable
 from policy.tables.chain import Chain
 from policy.tables.table import Table
+from tests.conformance.zeph import rules_of
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
