@@ -1,8 +1,6 @@
-"""Parsers of the grammars, from tables that Lark made of them.
+"""Parsers of the grammars, from tables that Lark made of them: Lark takes long to import.
 
-``python -m tests.grammars`` writes the tables (``grammar/*.json``) beside the grammars, in the
-package or beside it in a checkout. Reading them takes a few lines, where importing Lark takes
-several times as long as Python takes to start.
+``python -m tests.grammars`` writes the tables (``grammar/*.json``) beside the grammars.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ class Token(str):
     end_pos: int
 
     def __new__(cls, kind: str, text: str = "", start: int = 0) -> Self:
-        """Return the token of *kind* with *text* at *start*."""
+        """Return a token."""
         token = super().__new__(cls, text)
         token.type, token.start_pos, token.end_pos = kind, start, start + len(text)
         return token
@@ -54,18 +52,13 @@ class Unexpected(Exception):
 
 
 class Tables:
-    """What the parser of one grammar does next.
-
-    Attributes:
-        actions: of each state, by the kind of token or the rule that comes: the state to go to,
-            or `~n` to apply rule *n*.
-        end: the state behind the whole text.
-
-    """
+    """What the parser of one grammar does next."""
 
     def __init__(self, shape: Any) -> None:  # noqa: ANN401  # JSON
+        # Of each state, by the kind of token or the rule that comes: the state to go to, or `~n`
+        # to apply rule *n*.
         self.actions: list[dict[str, int]] = shape["states"]
-        self.end: int = shape["end"]
+        self.end: int = shape["end"]  # the state behind the whole text
         # Its name, how many things it takes, and what becomes of them: they are dropped (0),
         # kept (1), or give their children (2).
         self.rules: list[tuple[str, int, list[int]]] = shape["rules"]
@@ -76,7 +69,7 @@ class Tables:
         self._match = cache(lambda name: re.compile(self._terminals[name]).match)
 
     def _lexer(self, state: int) -> list[tuple[str, _Match]]:
-        """Return the kinds of tokens that *state* expects, the first to try first."""
+        """Return the kinds of tokens that *state* expects, in the order of trial."""
         names = self._expected[self._lexers[state]]
         return [(name, self._match(name)) for name in names]
 
@@ -110,9 +103,7 @@ class Parser:
     def tokens(self) -> Iterator[Token]:
         """Yield the tokens that stand at `position`, each as the state expects it.
 
-        Raises:
-            Unexpected: there is none that it expects.
-
+        Raises Unexpected where there is none.
         """
         text, states, lexer = self.text, self.states, self.tables.lexer
         while self.position < len(text):
@@ -141,21 +132,17 @@ class Parser:
 
     def accepts(self) -> frozenset[str]:
         """Return the kinds of tokens that may come next."""
-        return frozenset(
-            kind for kind in self.tables.actions[self.states[-1]] if self._would_take(kind)
-        )
-
-    def _would_take(self, kind: str) -> bool:
-        if not kind.isupper() or kind == _END:
-            return False
-        states = self.states.copy()
-        try:
-            self._apply(kind, None, 0)
-        except Unexpected:
-            return False
-        finally:
-            self.states[:] = states
-        return True
+        states, accepted = self.states.copy(), set()
+        for kind in self.tables.actions[states[-1]]:
+            if kind.isupper() and kind != _END:
+                try:
+                    self._apply(kind, None, 0)
+                except Unexpected:
+                    pass
+                else:
+                    accepted.add(kind)
+                self.states[:] = states
+        return frozenset(accepted)
 
     def _apply(self, kind: str, values: list[Any] | None, at: int) -> None:
         """Apply the rules that end before *kind*, to *values* where they are given."""

@@ -71,20 +71,12 @@ NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`,
 
 @frozen
 class _Form:
-    """What a text that is wrong looks like, and what is said of it.
+    """What a text that is wrong looks like, and what is said of it."""
 
-    Attributes:
-        expression: its group `at` is underlined.
-        message: with what the groups matched, in backticks.
-        help: the same.
-        where: what must be known of the place.
-
-    """
-
-    expression: re.Pattern[str]
-    message: str
+    expression: re.Pattern[str]  # its group `at` is underlined
+    message: str  # with what the groups matched, in backticks
     help: str
-    where: frozenset[str]
+    where: frozenset[str]  # what must be known of the place
 
 
 @cache
@@ -126,8 +118,7 @@ def explained(
         start: where the form begins.
         end: of the text.
         where: what is known of the place.
-        said: more that messages say, by name; what the first character underlined is called
-            there is its `meaning`.
+        said: more that messages say, by name; `meaning` is that of the first character.
 
     """
     for form in _forms(file):
@@ -174,10 +165,9 @@ _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 def in_notation(
     text: str, at: int, accepted: frozenset[str], opened: tuple[int, str] | None
 ) -> Mistake:
-    """Return what is wrong at *at*.
+    """Return what is wrong at *at*, where the grammar takes the terminals *accepted*.
 
-    *accepted* are the terminals the grammar takes there; *opened* is the
-    unclosed `{` before it, with the statement it belongs to.
+    *opened* is the unclosed `{` before it, with its statement.
     """
     if at >= len(text) and opened and "RBRACE" in accepted:
         message = "expected `}` for this `{`, found the end of the file"

@@ -1,12 +1,7 @@
 """Text to tree: one matcher of any host, or a file of our own notation.
 
-The grammars say what is well formed (``grammar/*.lark``, `policy.language.grammars`),
-`policy.language.mistakes` says what to tell the author where a text is not, and
-`policy.language.notation` builds the tree of a file and checks what no grammar can.
-
-A matcher is a text of its own and has one mistake at most. A file is read to
-its end: after a mistake the parser resumes at the next statement, so that one
-run reports every independent one.
+A matcher has one mistake at most. A file is read to its end: after a mistake the parser resumes at
+the next statement, so that one run reports every independent one.
 """
 
 from __future__ import annotations
@@ -25,11 +20,9 @@ from policy.language.syntax import Document, Matcher, Specifier, specifier
 
 
 def parse_matcher(text: str, span: Span | None = None) -> Matcher:
-    """Return the matcher that *text*, all of it, is.
+    """Return the matcher that *text* is, which stands at *span* in a file.
 
-    *span* is where the text stands in a file. A mistake is underlined there
-    exactly if the file spells the text as it is, with or without quotes around
-    it, and as a whole if not.
+    A mistake is underlined exactly if the file spells the text as it is, else as a whole.
 
     Raises:
         PolicyError: *text* is not a matcher.
@@ -49,8 +42,7 @@ def parse_matcher(text: str, span: Span | None = None) -> Matcher:
     return Matcher(tool, specifier, span=span)
 
 
-# Settings repeat the same few rules, and two versions of them nearly all. Long ones do not
-# repeat and would fill it.
+# Settings repeat the same few rules; long ones do not repeat, and would fill the cache.
 _SHORT: Final = 200
 
 _TOO_LONG: Final = f"expected a matcher of at most {PATTERN_CHARACTERS:,} characters"
@@ -79,12 +71,7 @@ def _within(span: Span, text: str, mistake: Mistake) -> Span:
 
 
 def parse_notation(source: Source) -> Document:
-    """Return the tree of a file of our own notation.
-
-    Raises:
-        PolicyErrors: the file has mistakes: these, in the order of the text.
-
-    """
+    """Return the tree of a file of our own notation. Raises PolicyErrors: all its mistakes."""
     size = len(source.text)
     if not source.text.isascii() and size <= FILE_BYTES:
         size = len(source.text.encode("utf-8", "surrogatepass"))

@@ -1,7 +1,7 @@
-"""Patterns as people write them: what a star pattern, a path or a host looks like in a rule.
+"""Patterns as people write them in rules.
 
-A pattern that a language cannot say is said by a smaller one where it grants
-(or not at all), and by a larger one where it denies or asks.
+What a language cannot say is said by a smaller pattern, or none, where it grants, and by a larger
+one where it denies or asks.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ def _star(token: Token, effect: Effect) -> str | None:
 def path(pattern: Pattern, cwd: str, home: str, effect: Effect) -> tuple[str, str] | None:
     """Return where a pattern of paths is anchored, and its glob below that.
 
-    The anchor is ``cwd``, ``home`` or ``root``. The glob begins with a slash and is
-    one of ``.gitignore``: what it names covers what is below it; "" is the anchor
-    itself with all below it. None where nothing of it can be said.
+    The anchor is ``cwd``, ``home`` or ``root``. The glob is one of ``.gitignore`` that begins with
+    a slash; "" is the anchor with all below it. None where nothing of it can be said.
     """
     tokens = list(pattern.tokens)
     anchor = "root"

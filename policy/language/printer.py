@@ -1,9 +1,4 @@
-"""Tree to text: the canonical form of our own notation.
-
-Four spaces inside braces, what a statement says in one column, a blank line
-between the statements of a file, comments where they were. Printing parses
-back to an equal tree, and printing that changes nothing.
-"""
+"""Tree to text: the canonical form of our own notation, which parses back to an equal tree."""
 
 from __future__ import annotations
 
@@ -55,10 +50,7 @@ def print_document(document: Document) -> str:
 
 
 def print_matcher(matcher: Matcher) -> str:
-    r"""Return *matcher* as our notation spells it: in one line, parentheses in pairs.
-
-    ``str(matcher)`` is what a host's file holds, in which nothing is escaped.
-    """
+    """Return *matcher* as our notation spells it: in one line, parentheses in pairs."""
     tool = f'"{matcher.tool}"' if matcher.tool in WORDS else matcher.tool
     return tool if matcher.specifier is None else f"{tool}({_escaped(matcher.specifier.text)})"
 

@@ -12,7 +12,7 @@ from policy.core.source import Span
 
 
 def _span() -> Span:
-    """Declare the last field of a node: where it stands."""
+    """Declare where a node stands."""
     field: Span = values.field(eq=False, repr=False, kw_only=True)
     return field
 
@@ -29,10 +29,7 @@ class Text:
 
 @values.frozen
 class Parameter:
-    """``model:opus``: a name, a colon, a value; the host says if it is one.
-
-    ``git:*`` has the same shape and is a command for the hosts that read it so.
-    """
+    """``model:opus``, or ``git:*``, which is a command for the hosts that read it so."""
 
     name: str
     value: str
@@ -69,10 +66,7 @@ def specifier(tool: str, text: str) -> Specifier:
 
 @values.frozen
 class Matcher:
-    """``Tool`` or ``Tool(specifier)``; the tool may hold ``*``.
-
-    ``Tool`` and ``Tool()`` differ: ``specifier`` is None or ``Text("")``.
-    """
+    """``Tool``, ``Tool()`` or ``Tool(specifier)``; the tool may hold ``*``."""
 
     tool: str
     specifier: Specifier | None = None

@@ -2,9 +2,7 @@
 
 The patterns are merged into a trie. A *state* is the set of trie nodes a text may have reached; it
 is built when it is first reached and remembered, so that a text costs one dictionary lookup a
-character, however many patterns there are. What is remembered is bounded: when it grows too large
-all of it is forgotten and built again. There is no backtracking; a text costs at most its length
-times the size of the patterns.
+character, however many patterns there are. When too much is remembered, all of it is forgotten.
 
 A state leaves out the nodes that another one makes superfluous. Once ``*a*b`` has met an ``a``, its
 second star takes whatever its first star could still take; so a pattern of many stars has small
@@ -46,11 +44,7 @@ _ONE: Final = Gap.ONE
 
 
 class TrieNode:
-    """A place in the trie. Gaps loop on the node they lead to.
-
-    What lies below a node is built when a text first comes to it: of 10,000
-    rules most calls touch a handful.
-    """
+    """A place in the trie, built when a text first comes to it. Gaps loop where they lead to."""
 
     __slots__ = (
         "accept",
@@ -97,8 +91,7 @@ class AutomatonState:
         first: index of the first pattern that matches the text so far.
         forever: index of the first pattern that matches whatever further text follows.
         alive: some pattern may still match.
-        key: equal for states of one automaton that mean the same, even where
-            one of them has been forgotten and built again.
+        key: equal for states of one automaton that mean the same, however often built.
 
     """
 
@@ -151,18 +144,10 @@ class AutomatonState:
 
 
 class Automaton:
-    """The patterns *patterns*, canonical, in order, over texts with *separator*.
+    """Canonical patterns, in order, over texts with *separator* between their parts, or "".
 
-    With *ranks*, which never fall, the rank of a pattern is what it is told by
-    instead of its index.
-
-    An instance answers from any thread; what it remembers is not part of its
-    value.
-
-    Attributes:
-        patterns: the patterns.
-        separator: between the parts of a text, or "".
-
+    With *ranks*, which never fall, a pattern is told by its rank instead of its index. An
+    instance answers from any thread.
     """
 
     def __init__(
@@ -178,8 +163,7 @@ class Automaton:
         self._remembered = 0
         self._settled: dict[int, TrieNode] = {}
         self._states: dict[Key, AutomatonState] = {}
-        # Many automata never see a text.
-        self._start: AutomatonState | None = None
+        self._start: AutomatonState | None = None  # many automata never see a text
 
     @property
     def start(self) -> AutomatonState:
@@ -290,10 +274,9 @@ class Automaton:
     def _undecided(
         self, nodes: Sequence[TrieNode], looping: Iterable[TrieNode]
     ) -> Sequence[TrieNode]:
-        """Return *nodes* without those that change nothing, since a pattern before theirs matches.
+        """Return *nodes* without those whose patterns come after one that matches for ever.
 
-        A match inside an ANY loop, one of those *looping*, survives every character. Of those that
-        nothing below can better, one stands for all.
+        A match inside an ANY loop survives every character; one such node stands for all.
         """
         forever = NO_MATCH
         for node in looping:
@@ -306,8 +289,6 @@ class Automaton:
             settled = next(n for n in looping if n.accept == forever and n.loop is _ANY)
             kept.append(self._settled.setdefault(forever, settled))
         return kept
-
-    # The trie.
 
     @cached_property
     def _sequences(self) -> list[tuple[int, Sequence[Token]]]:

@@ -1,8 +1,4 @@
-"""Which texts a call can hold, as machines that a search walks along.
-
-A pattern of path segments says nothing of ``a//b``, since no call that has
-been read holds it. A search must not offer it as a witness either.
-"""
+"""Which texts a call can hold, as machines that a search walks along: no path is ``a//b``."""
 
 from __future__ import annotations
 
@@ -29,7 +25,7 @@ class _DomainState(AutomatonState):
         self.ways: Mapping[str, _DomainState] = {}
 
     def after(self, character: str) -> AutomatonState:
-        """Return the state behind one more character; the table is all the memory."""
+        """Return the state behind one more character."""
         following = self.ways.get(character)
         return self.ways[""] if following is None else following
 
@@ -41,9 +37,9 @@ class _DomainState(AutomatonState):
 class Domain:
     """A machine given as a table: state -> character -> state, ``""`` for any other.
 
-    The first state of the table is where texts start. After a character that
-    *unlocks*, such as a quote, more can follow than after any other one. Where the
-    domain is *closed*, a pattern whose frozen text is outside has no text inside.
+    Texts start in its first state. After a character that *unlocks*, such as a quote, more can
+    follow than after any other. Where the domain is *closed*, a pattern whose frozen text is
+    outside has no text inside.
     """
 
     __slots__ = ("_accepting", "_table", "_unlocks", "closed", "separator", "start")
@@ -78,8 +74,7 @@ class Domain:
     def behind(self, table: Mapping[str, Mapping[str, str]], mark: str) -> Domain:
         """Return the texts of *table*, then *mark*, then a text of this domain without it.
 
-        The states of *table* have other names than those of this domain, the
-        first of which they lead to by ``mark`` as the name of a state.
+        The states of *table* have other names; they lead to ``mark``, the first state here.
         """
         start = next(iter(self._table))
         before = {
@@ -121,8 +116,7 @@ HOSTS: Final = Domain(
     separator=".",
 )
 
-# One command without an operator, expansion or escape: what reading a command
-# returns unchanged, quotes included.
+# One command without operators, expansions and escapes, which reading a command leaves unchanged.
 _OPERATORS = dict.fromkeys(";&|<>()`$\\\n\r{}", DEAD)
 COMMANDS: Final = Domain(
     {
@@ -145,7 +139,6 @@ COMMANDS: Final = Domain(
     frozenset({"word"}),
     unlocks="'\"",
 )
-
 
 _CONTROLS: Final = dict.fromkeys(map(chr, range(32)), DEAD)
 

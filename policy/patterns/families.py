@@ -21,27 +21,18 @@ from policy.patterns.pattern import (
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Gap, Token, fits
 
-# Steps of the walk before it gives up.
+# Steps of a walk before it gives up, and members of two patterns that are remembered.
 _STEPS = 20_000
-
-# Members of two patterns that are remembered.
 _FEW: Final = 64
 
 
 def members(frozen: Sequence[str], fresh: str) -> Iterator[str]:
     """Yield the members of the meet of *frozen* star patterns, frozen themselves.
 
-    A member may come more than once. Of no patterns, ``*`` is the one member.
-
-    Raises:
-        OverflowError: the walk takes too long.
-
+    One may come more than once. Of no patterns it is ``*``. Raises OverflowError.
     """
-    if not frozen:
-        yield fresh
-        return
-    if len(frozen) == 1:
-        yield frozen[0]
+    if len(frozen) <= 1:
+        yield frozen[0] if frozen else fresh
         return
     few = _few(frozen[0], frozen[1], fresh)
     for shared in _pair(frozen[0], frozen[1], fresh) if few is None else few:
@@ -85,22 +76,13 @@ def _pair(one: str, other: str, fresh: str) -> Iterator[str]:
             ways.append((i + 1, j + 1, text + a))
 
 
-# What of a pattern of paths lies in folders of some name, wherever these lie.
-
-
 # One segment of a path, or `Gap.DEEP` for any number of them.
 Part = tuple[Token, ...] | Gap
 
 
 @lru_cache(maxsize=4096)  # several tools have the patterns of one rule
 def within(pattern: Pattern, names: tuple[str, ...]) -> tuple[Pattern, ...]:
-    """Return the patterns of all that *pattern* matches in, or as, ``**/names``.
-
-    Args:
-        pattern: of paths.
-        names: segments that follow one another, of literal text.
-
-    """
+    """Return what of a *pattern* of paths lies in, or is, ``**/names``, of literal text."""
     ways = (
         way
         for each in pattern.spelled_out
@@ -113,14 +95,7 @@ def within(pattern: Pattern, names: tuple[str, ...]) -> tuple[Pattern, ...]:
 
 
 def moved(pattern: Pattern, folder: str, target: str) -> tuple[Pattern, ...]:
-    """Return the patterns of what *pattern* matches in *folder*, as if that lay at *target*.
-
-    Args:
-        pattern: of paths.
-        folder: canonical, of literal text.
-        target: canonical, of literal text.
-
-    """
+    """Return what a *pattern* of paths matches in *folder*, as if that lay at *target*."""
     names = tuple(folder.split("/")[1:])
     ways = (way for each in pattern.spelled_out for way in _behind((), _parts(each.tokens), names))
     inside = (tuple(way[len(names) :]) for way in ways)
@@ -167,23 +142,15 @@ def _tokens(ways: Iterable[tuple[Part, ...]]) -> Iterator[list[Token]]:
         yield tokens
 
 
-# Texts that stand for all texts, where some patterns are all that tells texts apart.
-#
-# Two texts that the same patterns match are alike. So one text of each *class*
-# is enough: those that a walk along all patterns at once meets. As in
-# `policy.patterns.search`, a fresh character stands for every one that no
-# pattern names.
-
-
-_Class = frozenset[int]
+_Class = frozenset[int]  # the patterns that match a text: all that tells it from others
 
 
 def classes(
     patterns: Sequence[Pattern], taken: Collection[str] = ()
 ) -> tuple[dict[_Class, str], bool]:
-    """Return a text for each set of patterns that match a same text, and whether that is all.
+    """Return a text, not *taken*, for each set of patterns that some text matches.
 
-    None of them is among *taken*, which are known to be told apart anyhow.
+    And whether that is all. As in `search`, a fresh character stands for all that none names.
     """
     tokens = tokens_of(patterns)
     fresh = fresh_character(named(tokens).union(*taken))

@@ -1,9 +1,7 @@
 """Which of many patterns is the first that matches a text, by what each starts and ends with.
 
-Nothing is built for a text. It costs a search among all starts in their order, one among the ends
-behind each start that the text has, and a try of the few patterns that have both. Patterns that
-start with letters in any case have a start in small letters. Where too many have the same start
-and end, an automaton is walked for these.
+A text costs a search among all starts in their order, one among the ends behind each start that it
+has, and a try of the few patterns that have both. Where these are too many, an automaton is walked.
 """
 
 from __future__ import annotations
@@ -34,8 +32,8 @@ if TYPE_CHECKING:
     from policy.patterns.tokens import Token
 
 
-# Pieces of the patterns with one start and one end that are tried one by one, and patterns that
-# start alike in small letters: of these, hardly a text has the start.
+# Pieces of patterns with one start and end that are tried one by one, and patterns with one start
+# in small letters.
 _TRIED: Final = 24
 _TRIED_SMALL: Final = 8
 
@@ -155,10 +153,7 @@ if TYPE_CHECKING:
 
 
 def _small(tokens: Sequence[Token]) -> tuple[str, int]:
-    """Return what *tokens* start with in small letters, and how many of them that is.
-
-    That is a text, and then letters in any case and texts that have none.
-    """
+    """Return what *tokens* start with in small letters, and how many of them that is."""
     start = ""
     for count, token in enumerate(tokens):
         if type(token) is str and (not count or folded(token) == token == token.swapcase()):
@@ -171,21 +166,14 @@ def _small(tokens: Sequence[Token]) -> tuple[str, int]:
 
 
 class _Ends:
-    """Patterns that start with the same text, by what they end with, backwards.
-
-    Attributes:
-        certain: those of which that is all: between both is one gap for any text.
-        tried: the others.
-        ends: the ends of both, to be searched; None where none has an end and none is tried.
-
-    """
+    """Patterns that start with the same text, by what they end with, backwards."""
 
     __slots__ = ("certain", "ends", "tried")
 
     def __init__(self) -> None:
-        self.certain: dict[str, list[int]] = {}
-        self.tried: dict[str, list[_Tried]] = {}
-        self.ends: _Prefixes | None = None
+        self.certain: dict[str, list[int]] = {}  # between both is one gap for any text
+        self.tried: dict[str, list[_Tried]] = {}  # the others
+        self.ends: _Prefixes | None = None  # None where none has an end and none is tried
 
     def close(self) -> list[_Tried]:
         """Take out and return what is too much to be tried, once all patterns are here."""
@@ -218,10 +206,8 @@ class _Prefixes:
             open_.append(text)
 
     def of(self, text: str) -> list[str]:
-        """Return those that *text* begins with.
-
-        Each of them is the last in front of *text* in their order, or a beginning of that one.
-        """
+        """Return those that *text* begins with."""
+        # Each is the last in front of *text* in their order, or a beginning of that one.
         at = bisect_right(self._ordered, text)
         found: list[str] = []
         start = self._ordered[at - 1] if at else None

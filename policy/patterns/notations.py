@@ -1,8 +1,6 @@
 """The ways people write patterns, read into `Pattern` values.
 
-Three notations serve every host: stars in plain text, the globs of
-``.gitignore`` for paths, and domain names with ``*``. What they are anchored
-at, and which hosts use which, is the hosts' business.
+Stars in plain text, the globs of ``.gitignore`` for paths, and domain names with ``*``.
 """
 
 from __future__ import annotations
@@ -26,8 +24,7 @@ def single(text: str) -> Pattern:
 def commands(text: str) -> tuple[Pattern, ...]:
     """Return what ``Bash(text)`` matches, as most hosts read it.
 
-    ``*`` is any text. ``ls:*`` is ``ls *``. A trailing `` *`` that is the only
-    star also matches the bare command, so ``ls *`` is two patterns.
+    ``ls:*`` is ``ls *``, whose only star at the end also matches the bare command: two patterns.
     """
     _bounded(text)
     if text.endswith(":*"):
@@ -41,12 +38,11 @@ def commands(text: str) -> tuple[Pattern, ...]:
 def hosts(text: str) -> tuple[Pattern, ...]:
     """Return what ``domain:text`` matches: host names, case and final dot ignored.
 
-    ``*.example.com`` is every subdomain, at any depth, without the apex. Any
-    other ``*`` stays within one label. A lone ``*`` is every host. ``[::1]`` is an address.
+    ``*.example.com`` is every subdomain, at any depth, without the apex. Any other ``*`` stays
+    within one label. A lone ``*`` is every host. ``[::1]`` is an address.
 
     Raises:
-        Unusable: *text* cannot be a host name (a scheme, port or path), or is an address that
-            browsers write otherwise.
+        Unusable: *text* is no host name, or an address that browsers write otherwise.
 
     """
     _bounded(text)
@@ -82,15 +78,14 @@ def paths(
 ) -> tuple[Pattern, ...]:
     """Return what a ``.gitignore`` glob matches below *anchor*.
 
-    ``*`` and ``?`` stay within a segment, ``**`` spans any number of them, a
-    pattern covers what lies below what it names, a trailing ``/`` leaves the
-    thing itself out, and so does a trailing ``/**``.
+    ``*`` and ``?`` stay within a segment, ``**`` spans any number of them, a pattern covers what
+    lies below what it names; a trailing ``/`` or ``/**`` leaves the thing itself out.
 
     Args:
         text: the glob; a leading ``/`` anchors it.
         anchor: canonical absolute path it is relative to; "" is the root.
         floating: whether a name without ``/`` is found at any depth.
-        fold: whether case is ignored: paths are folded before they are matched.
+        fold: whether paths are folded before they are matched.
         any_case: whether each letter is matched in any case, of paths that keep theirs.
 
     Raises:
@@ -166,12 +161,7 @@ def _set(text: str, position: int) -> tuple[OneOf, int]:
 
 
 def characters_of(body: str) -> set[str]:
-    """Return the characters of a set such as ``a-z_``, given without its brackets.
-
-    Raises:
-        Unusable: a range is too large.
-
-    """
+    """Return the characters of a set such as ``a-z_``. Raises Unusable for too large a range."""
     characters: set[str] = set()
     index = 0
     while index < len(body):
@@ -196,10 +186,9 @@ _SLASHES = frozenset("/\\")
 def slashed(text: str) -> Pattern:
     """Return what a glob over plain text matches in which ``/`` separates parts.
 
-    ``ls:*`` is every text that starts with ``ls``. Else ``*`` is any text
-    without a slash, ``**`` any text on one line with the ``/`` behind it, if
-    any, and ``?`` one character but a slash. A slash may be of either kind in
-    the text, so a backslash in the glob matches nothing.
+    ``ls:*`` is every text that starts with ``ls``. Else ``*`` is any text without a slash, ``**``
+    any text on one line with the ``/`` behind it, and ``?`` one character but a slash. A slash in
+    the text may be of either kind.
 
     >>> slashed("src/**/*.rs").matches("src/main.rs")
     True
@@ -230,14 +219,8 @@ def slashed(text: str) -> Pattern:
 
 
 def names(tool: str) -> Pattern:
-    """Return the names of tools that *tool* stands for.
-
-    ``mcp__*`` has ``*`` for any text; behind ``=`` stands a glob as `slashed`
-    reads it, or one name.
-    """
-    if tool.startswith("="):
-        return slashed(tool[1:])
-    return Pattern.text(tool)
+    """Return the names of tools that *tool* stands for: ``mcp__*``, or a glob behind ``=``."""
+    return slashed(tool[1:]) if tool.startswith("=") else Pattern.text(tool)
 
 
 def _bounded(text: str) -> None:

@@ -5,17 +5,15 @@
     >>> (Pattern.text("git *") & Pattern.text("* --force")).witness()
     'git --force'
 
-Inclusion of star patterns is one match: put a fresh character, one that no
-pattern names, for every ``*`` of the smaller; the larger contains it just when
-it matches that text. A text in which a star of the larger consumed the fresh
-character could hold anything there.
+Inclusion of star patterns is one match: put a fresh character, one that no pattern names, for every
+``*`` of the smaller; the larger contains it just when it matches that text.
 """
 
 from __future__ import annotations
 
 import enum
 from _thread import allocate_lock
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from weakref import WeakValueDictionary
 
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def tokens_of(patterns: Iterable[Pattern]) -> frozenset[Token]:
-    """Return all that *patterns* are made of, each piece once: of thousands most share theirs."""
+    """Return all that *patterns* are made of, each piece once."""
     return frozenset[Token]().union(*(pattern.tokens for pattern in patterns))
 
 
@@ -56,14 +54,12 @@ def named(tokens: Collection[Token]) -> set[str]:
 
 
 def excluded_characters(tokens: Iterable[Token]) -> frozenset[str]:
-    """Return the characters that *tokens* exclude, as ``[!a-z]`` does.
-
-    Any other character that a pattern names is worse for it than none at all.
-    """
+    """Return the characters that *tokens* exclude, as ``[!a-z]`` does."""
+    leaves = pieces(token for token in tokens if not isinstance(token, str))
     return frozenset[str]().union(
         *(
             token.characters
-            for token in pieces(token for token in tokens if not isinstance(token, str))
+            for token in leaves
             if isinstance(token, Run) or (isinstance(token, OneOf) and token.negated)
         )
     )
@@ -130,11 +126,7 @@ _SEPARATORS = {PatternKind.TEXT: "", PatternKind.PATH: "/", PatternKind.HOST: ".
 
 @frozen(slots=False, eq=False)
 class Pattern:
-    """A set of texts of one kind. Made canonical, so that equal means same form.
-
-    There is one pattern of each form, which `of` makes: what is equal is the same, so that
-    looking thousands of patterns up costs what looking up as many numbers does.
-    """
+    """A set of texts of one kind. There is one pattern of each canonical form, which `of` makes."""
 
     kind: PatternKind
     tokens: tuple[Token, ...]
@@ -201,11 +193,7 @@ class Pattern:
         return any(fits(way, text, separator) for way in spelled_out(self.tokens))
 
     def __le__(self, other: Pattern | Meet) -> bool:
-        """Return whether *other* matches all that *self* matches.
-
-        Exact: for star patterns by one match, for others by a search whose
-        states are those of the two patterns.
-        """
+        """Return whether *other* matches all that *self* matches; exact."""
         return Meet.of(self) <= other
 
     def __ge__(self, other: Pattern) -> bool:
@@ -273,22 +261,14 @@ def typed(pattern: Pattern) -> str:
         ends = isinstance(before, str) and before[-1:].isalnum()
         begins = isinstance(behind, str) and behind[:1] not in ("", " ", "/")
         is_part = isinstance(token, Gap) and (ends or begins)
-        pieces.append("" if is_part else _frozen([token], _WORD))
+        pieces.append("" if is_part else _frozen([token], "app"))
     text = "".join(pieces)
     return text if pattern.matches(text) else freeze(pattern, "x")
 
 
-_WORD: Final = "app"
-
-
 @frozen(slots=False, order=False)
 class Meet:
-    """What all of several patterns match, without writing it out.
-
-    The meet of two star patterns is a union of star patterns that may have
-    exponentially many members. As a conjunction it costs nothing; whether it
-    is empty is a walk along all of them at once.
-    """
+    """What all of several patterns match: written out, it may have exponentially many members."""
 
     patterns: frozenset[Pattern]
     kind: PatternKind
@@ -312,12 +292,7 @@ class Meet:
         return all(pattern.matches(text) for pattern in self.patterns)
 
     def __le__(self, other: Pattern | Meet) -> bool:
-        """Return whether *other* matches all that *self* matches.
-
-        Raises:
-            OverflowError: when the search ran out of its budget.
-
-        """
+        """Return whether *other* matches all of *self*. Raises OverflowError beyond the budget."""
         if isinstance(other, Meet):
             return all(self <= pattern for pattern in other.patterns)
         if other.kind is not self.kind:
@@ -342,7 +317,7 @@ class Meet:
     def find(
         self,
         watched: Sequence[Pattern] = (),
-        wanted: object = None,
+        wanted: Callable[[tuple[int, ...]], bool] = lambda _: True,
         *,
         domain: Domain | None = None,
         budget: int = limits.SEARCH_STATES,
@@ -351,32 +326,22 @@ class Meet:
         from policy.patterns.search import fresh_character, search  # noqa: PLC0415  # as above
 
         tokens = tokens_of((*self.patterns, *watched))
-        guides = [pattern.automaton for pattern in _ordered(self.patterns)]
+        guides = [pattern.automaton for pattern in sorted(self.patterns, key=str)]
         return search(
             [domain or self.kind.domain, *guides],
             [pattern.automaton for pattern in watched],
-            wanted if callable(wanted) else _anything,
+            wanted,
             fresh=fresh_character(named(tokens)),
             extra=excluded_characters(tokens),
             budget=budget,
         )
 
     def is_empty(self) -> bool:
-        """Return whether no text a call can hold is in the set.
-
-        Raises:
-            OverflowError: when the search ran out of its budget.
-
-        """
+        """Return whether it has no text that a call can hold. Raises OverflowError as `<=`."""
         return self._decided(self.find()) is None
 
     def witness(self) -> str | None:
-        """Return a shortest readable text of the set, or None when it is empty.
-
-        Raises:
-            OverflowError: when the search ran out of its budget.
-
-        """
+        """Return a shortest readable text of it, if there is one. Raises OverflowError as `<=`."""
         text = self._decided(self.find())
         if text is None:
             return None
@@ -389,11 +354,3 @@ class Meet:
             msg = "the patterns are too many or too long to compare within the budget"
             raise OverflowError(msg)
         return found.text
-
-
-def _anything(_: tuple[int, ...]) -> bool:
-    return True
-
-
-def _ordered(patterns: Iterable[Pattern]) -> list[Pattern]:
-    return sorted(patterns, key=str)

@@ -4,15 +4,12 @@
 The search walks all of them together, breadth first, so what it finds is a
 shortest such text.
 
-Which characters need trying? Where every guide leaves a gap, any character
-would do, so one stands for all: a *fresh* one that no pattern names. This
-loses nothing: take any text that has the wanted answers, and put the fresh
-character for each one that falls into a gap of every guide. The guides still
-match, and no watched pattern matches that did not match before, since only a
-gap takes the fresh character, and a gap would have taken the old one as well.
-So when the guides include the patterns that decide, the answers are the same.
-Separators are kept, and so are the characters that a set names, since a
-negated set tells them apart, and those that unlock texts of a domain.
+Where every guide leaves a gap, one character stands for all: a *fresh* one that no pattern names.
+This loses nothing: take any text that has the wanted answers, and put the fresh character for each
+one that falls into a gap of every guide. The guides still match, and no watched pattern matches
+that did not before, since only a gap takes the fresh character, and it would have taken the old
+one as well. Separators are kept, and so are the characters that a set names, since a negated set
+tells them apart, and those that unlock texts of a domain.
 """
 
 from __future__ import annotations
@@ -37,14 +34,7 @@ _Key = tuple[int | frozenset[int], ...]
 
 @frozen
 class SearchResult:
-    """What a search found.
-
-    Attributes:
-        text: a text with the wanted answers, or None.
-        exact: whether None means that there is none; False when the search
-            ran out of its budget.
-
-    """
+    """A text with the wanted answers, or None; not *exact* when the search ran out of budget."""
 
     text: str | None
     exact: bool = True
@@ -78,9 +68,8 @@ def search(
         budget: product states to visit at most.
         least: of the first watched automata, the first match that is wanted: where an
             earlier pattern matches whatever follows, there is nothing to look for.
-        hoped: where those that decide are not among the guides, so that all that watched
-            patterns name is tried: called with the indices that are still possible for each,
-            whether *wanted* accepts some of them.
+        hoped: where those that decide are not among the guides: called with the indices that are
+            still possible for each, whether *wanted* accepts some of them.
 
     """
     separators = {automaton.separator for automaton in (*guides, *watched)} - {""}

@@ -1,17 +1,4 @@
-"""What patterns are made of, and paths without regard to case.
-
-Paths are folded as an expression of JavaScript reads them that ignores case, by which `.gitignore`
-globs are matched: a letter is what its capital is, where that is one letter too, and not a plain
-one of ASCII unless it is plain itself. So ``é`` is ``É``, and all three sigmas are one; but ``ß``
-is not ``ss``, nor the long ``s`` of old prints an ``s``, nor the sign for kelvin a ``k``. No text
-changes its length.
-
-    >>> folded("/A/STRAßE/É")
-    '/a/straße/é'
-
-Who guards a name asks for the other letters of its kind as well: `with_others`. Where texts
-keep their case, a pattern may take each letter in any: `in_any_case`.
-"""
+"""What patterns are made of, and paths without regard to case."""
 
 from __future__ import annotations
 
@@ -24,8 +11,7 @@ if TYPE_CHECKING:
 class Gap:
     """Text that a pattern leaves open: one of four, each of which there is once.
 
-    A *part* is what stands between two separators: a segment of a path, a
-    label of a domain. In plain text, which has no separator, it is all of it.
+    A *part* is what stands between two separators. In plain text, which has none, it is all.
     """
 
     __slots__ = ("value",)
@@ -78,10 +64,7 @@ class Run:
 
 @frozen(cache_hash=True)
 class Alternatives:
-    """One of several pieces of a pattern, ``{a,b*}``: as many names as there are in one.
-
-    Which comes first changes nothing of what is matched; it is what people are shown.
-    """
+    """One of several pieces of a pattern, ``{a,b*}``; people are shown the first."""
 
     alternatives: tuple[tuple[Token, ...], ...]
 
@@ -109,10 +92,7 @@ def plainness(letter: str) -> tuple[bool, bool, str]:
 
 
 def canonical(tokens: Iterable[Token], separator: str) -> tuple[Token, ...]:
-    """Return the one form of *tokens*: equal forms match equal texts.
-
-    Neighbouring literals are one literal and neighbouring gaps are one gap.
-    """
+    """Return the one form of *tokens*: neighbouring literals, and neighbouring gaps, are one."""
     result: list[Token] = []
     for token in _joined(_chosen(tokens, separator)):
         last = result[-1] if result else None
@@ -168,10 +148,7 @@ def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
 
 
 def fits(tokens: Sequence[Token], text: str, separator: str) -> bool:
-    """Return whether *tokens*, none of them an `Alternatives`, match all of *text*.
-
-    It takes at most as many steps as there are tokens, each linear in the text.
-    """
+    """Return whether *tokens*, none an `Alternatives`, match *text*, each in linear time."""
     places = {0}  # where in the text the tokens so far may end
     for token in tokens[:-1]:
         if isinstance(token, str):
@@ -252,31 +229,31 @@ def _is_open_part(tokens: list[Token], position: int, separator: str) -> bool:
     return after is Gap.DEEP or (isinstance(after, str) and after.startswith(separator))
 
 
-# The letters whose capital is one of ASCII, or whose small letter is, though they are not: an
-# `i` without its dot, the long `s` and the sign for kelvin.
+# The letters, not of ASCII, whose capital or small letter is: an `i` without its dot, the long `s`
+# and the sign for kelvin.
 _OTHERS = {each[0]: OneOf(frozenset(each)) for each in ("i\u0131", "s\u017f", "k\u212a")}
 
 
 def folded(text: str) -> str:
-    """Return *text* with the one letter that stands for each that ignores its case."""
+    """Return *text* with one letter for each and its capital, as JavaScript ignores case.
+
+    A letter is what its capital is, if that is one letter too; no text changes its length. One
+    beyond ASCII is none of ASCII: the long ``s`` of old prints is no ``s``.
+
+    >>> folded("/A/STRAßE/É")
+    '/a/straße/é'
+    """
     return text.lower() if text.isascii() else "".join(map(_folded, text))
 
 
 def with_others(text: str) -> Iterator[Token]:
-    """Yield *text*, folded, with a set for each letter that others are taken for too.
-
-    Who turns a name into capitals and back, or compares it by all of Unicode, takes them for
-    the letter; `folded` keeps them apart.
-    """
+    """Yield *text*, folded, with a set for each letter that some programs take others for."""
     for letter in folded(text):
         yield _OTHERS.get(letter, letter)
 
 
 def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterator[Token]:
-    """Yield *tokens* of a pattern that match what they match, whatever the case of letters is.
-
-    A path that begins with one of *folders* keeps the letters of that.
-    """
+    """Yield *tokens* that match letters in any case, but for a folder of *folders* at the start."""
     first, *rest = tokens or [""]
     for folder in folders:
         if isinstance(first, str) and f"{first}/".startswith(f"{folder}/"):
@@ -285,10 +262,11 @@ def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterato
             break
     for token in (first, *rest):
         if isinstance(token, str):
-            yield from (_any_case(letter) for letter in token)
+            for letter in token:
+                alike = _alike(letter)
+                yield OneOf(alike) if len(alike) > 1 else letter
         elif isinstance(token, OneOf):
-            alike = (_alike(letter) for letter in token.characters)
-            yield OneOf(frozenset().union(*alike), token.negated)
+            yield OneOf(frozenset().union(*map(_alike, token.characters)), token.negated)
         elif isinstance(token, Alternatives):
             yield Alternatives.of(*map(in_any_case, token.alternatives))
         else:
@@ -299,11 +277,6 @@ def in_one_case(token: OneOf) -> str:
     """Return the small letter of which a set is all cases; "" where it is another set."""
     letter = folded(min(token.characters, default=""))
     return letter if letter and not token.negated and token.characters == _alike(letter) else ""
-
-
-def _any_case(letter: str) -> Token:
-    alike = _alike(letter)
-    return OneOf(alike) if len(alike) > 1 else letter
 
 
 # The letters beyond ASCII that count as the same; a hook needs none, and imports no cache.
