@@ -35,16 +35,10 @@ def print_document(document: Document) -> str:
     lines: list[str] = []
     apart = False  # whether a statement stands before, to be set off by a blank line
     for node in document.body:
-        if isinstance(node, Comment):
-            if node.trailing and apart:
-                lines[-1] += _trailing(node)
-                continue
-            printed = [_own_line(node)]
-        else:
-            printed = _top(node)
-        if apart:
-            lines.append("")
-        lines += printed
+        if isinstance(node, Comment) and node.trailing and apart:
+            lines[-1] += _trailing(node)
+            continue
+        lines += ["", *_statement(node)] if apart else _statement(node)
         apart = not isinstance(node, Comment)
     return "".join(f"{line}\n" for line in lines)
 
@@ -62,7 +56,24 @@ def print_name(name: str) -> str:
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def _top(node: Agent | Root | Test | Never) -> list[str]:
+def _block(head: str, body: Sequence[Statement]) -> list[str]:
+    if not body:
+        return [f"{head} {{}}"]
+    lines = [f"{head} {{"]
+    takes_comment = True
+    for node in body:
+        if not isinstance(node, Comment):
+            lines += _statement(node)
+        elif node.trailing and takes_comment:
+            lines[-1] += _trailing(node)
+        else:
+            lines.append(_INDENT + _own_line(node))
+        takes_comment = not isinstance(node, Comment)
+    return [*lines, "}"]
+
+
+def _statement(node: Agent | Root | Test | Never | Statement) -> list[str]:
+    matchers = map(print_matcher, getattr(node, "matchers", ()))
     match node:
         case Root(name=name):
             return [f"root {print_name(name)}"]
@@ -70,57 +81,36 @@ def _top(node: Agent | Root | Test | Never) -> list[str]:
             return _block(f"agent {print_name(name)}", body)
         case Test(chain=chain, body=body):
             return _block(f"test {' > '.join(map(print_name, chain))}", body)
-        case Never(chain=chain, matchers=matchers, comments=comments):
+        case Never(chain=chain, comments=comments):
             links = (link if link in {"*", "**"} else print_name(link) for link in chain)
-            head = f"never {' > '.join(links)}: "
-            return _listed(head, _INDENT, map(print_matcher, matchers), comments)
-        case _:
-            assert_never(node)
-
-
-def _block(head: str, body: Sequence[Statement]) -> list[str]:
-    if not body:
-        return [f"{head} {{}}"]
-    lines = [f"{head} {{"]
-    takes_comment = True
-    for node in body:
-        if isinstance(node, Comment) and node.trailing and takes_comment:
-            lines[-1] += _trailing(node)
-        else:
-            lines += _statement(node)
-        takes_comment = not isinstance(node, Comment)
-    return [*lines, "}"]
-
-
-def _statement(node: Statement) -> list[str]:
-    match node:
-        case Grant(effect=effect, matchers=matchers, comments=comments):
-            return _said(effect.value, map(print_matcher, matchers), comments)
-        case Expect(effect=effect, matchers=matchers, comments=comments):
-            head = f"{_INDENT}{'expect'.ljust(_COLUMN)}{effect} "
-            return _listed(head, " " * len(head), map(print_matcher, matchers), comments)
-        case Delegate(matchers=matchers, comments=comments):
-            return _said("delegate", map(print_matcher, matchers), comments)
+            return _listed(f"never {' > '.join(links)}: ", matchers, comments, _INDENT)
+        case Grant(effect=effect, comments=comments):
+            return _listed(_head(effect.value), matchers, comments)
+        case Expect(effect=effect, comments=comments):
+            return _listed(f"{_head('expect')}{effect} ", matchers, comments)
+        case Delegate(comments=comments):
+            return _listed(_head("delegate"), matchers, comments)
         case Limit(bounds=bounds, comments=comments):
-            return _said("limit", (f"{name} {bound}" for name, bound in bounds), comments)
+            return _listed(_head("limit"), (f"{n} {bound}" for n, bound in bounds), comments)
         case Trust(level=level):
-            return _said("trust", [print_name(level)])
+            return [_head("trust") + print_name(level)]
         case Inherit():
             return [f"{_INDENT}inherit"]
         case Comment():
-            return [_INDENT + _own_line(node)]
+            return [_own_line(node)]
         case _:
             assert_never(node)
 
 
-def _said(word: str, entries: Iterable[str], comments: Comments = ()) -> list[str]:
-    head = _INDENT + word.ljust(_COLUMN)
-    return _listed(head, " " * len(head), entries, comments)
+def _head(word: str) -> str:
+    return _INDENT + word.ljust(_COLUMN)
 
 
-def _listed(head: str, indent: str, entries: Iterable[str], comments: Comments) -> list[str]:
+def _listed(
+    head: str, entries: Iterable[str], comments: Comments, indent: str | None = None
+) -> list[str]:
     """Return the lines of a list, filled, or an entry a line if it has comments."""
-    texts = list(entries)
+    texts, indent = list(entries), " " * len(head) if indent is None else indent
     if comments:
         return _commented(head, indent, texts, comments)
     lines, line = [], head + texts[0]

@@ -15,7 +15,7 @@ from _thread import allocate_lock
 from functools import cached_property
 
 from policy.core import limits
-from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, canonical, spelled_out
+from policy.patterns.tokens import Gap, OneOf, Run, canonical_ways
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 
@@ -296,11 +296,7 @@ class Automaton:
         sequences: list[tuple[int, Sequence[Token]]] = []
         for index, tokens in enumerate(self.patterns):
             rank = self._told[index] if self._told else index
-            if any(type(token) is Alternatives for token in tokens):
-                each = (canonical(way, self.separator) for way in spelled_out(tokens))
-                sequences += [(rank, way) for way in each]
-            else:
-                sequences.append((rank, tokens))
+            sequences += [(rank, way) for way in canonical_ways(tokens, self.separator)]
         return sequences
 
     @cached_property

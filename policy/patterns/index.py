@@ -12,16 +12,7 @@ from itertools import chain
 from operator import itemgetter
 
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.tokens import (
-    Alternatives,
-    Gap,
-    OneOf,
-    canonical,
-    fits,
-    folded,
-    in_one_case,
-    spelled_out,
-)
+from policy.patterns.tokens import Gap, OneOf, canonical_ways, fits, folded, in_one_case
 
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 
@@ -58,11 +49,8 @@ class Index:
         self._behind: dict[str, _Ends] = {}  # what others start with -> the rest of them
         self._any_case: dict[str, list[_Tried]] = {}  # the same in small letters -> patterns
         for index, tokens in enumerate(patterns):
-            if Alternatives in map(type, tokens):
-                for way in spelled_out(tokens):
-                    self._add(index, canonical(way, separator))
-            else:
-                self._add(index, tokens)
+            for way in canonical_ways(tokens, separator):
+                self._add(index, way)
         self._starts, self._small = _Prefixes(self._behind), _Prefixes(self._any_case)
         crowds = [behind.close() for behind in self._behind.values()]
         for small, alike in self._any_case.items():

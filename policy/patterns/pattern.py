@@ -28,6 +28,7 @@ from policy.patterns.tokens import (
     Run,
     Token,
     canonical,
+    canonical_ways,
     fits,
     pieces,
     plainness,
@@ -178,9 +179,8 @@ class Pattern:
     @cached_property
     def spelled_out(self) -> tuple[Pattern, ...]:
         """The patterns without alternatives that together match the same."""
-        if not any(isinstance(token, Alternatives) for token in self.tokens):
-            return (self,)
-        return tuple(Pattern.of(self.kind, each) for each in spelled_out(self.tokens))
+        ways = canonical_ways(self.tokens, self.kind.separator)
+        return tuple(Pattern.canonical(self.kind, tuple(way)) for way in ways)
 
     @cached_property
     def automaton(self) -> Automaton:

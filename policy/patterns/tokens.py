@@ -137,6 +137,15 @@ def spelled_out(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
             yield (*tokens[:at], *rest)
 
 
+def canonical_ways(tokens: Sequence[Token], separator: str) -> Iterator[Sequence[Token]]:
+    """Yield canonical *tokens* without alternatives, once for each choice of these."""
+    if Alternatives not in map(type, tokens):
+        yield tokens
+        return
+    for way in spelled_out(tokens):
+        yield canonical(way, separator)
+
+
 def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
     """Yield *tokens*, and in place of an `Alternatives` those of every alternative."""
     for token in tokens:
