@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from policy.core import values
+import attrs
+
 from policy.patterns.pattern import PatternKind
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Token
 
@@ -68,13 +69,13 @@ def matches(raw: Raw, text: str, separator: str = "") -> bool:
     return _expression(raw, separator).fullmatch(text) is not None
 
 
-@values.frozen(eq=False)
+@attrs.frozen(eq=False)
 class Universe:
     """Every text of a kind up to a size."""
 
     kind: PatternKind
     texts: tuple[str, ...]
-    _known: dict[Raw, int] = values.field(factory=dict, init=False)
+    _known: dict[Raw, int] = attrs.field(factory=dict, init=False)
 
     def members(self, raw: Raw) -> int:
         """Return the texts that *raw* matches, a bit each."""

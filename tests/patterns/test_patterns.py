@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import attrs
 import pytest
 
-from policy.core import limits, values
+from policy.core import limits
 from policy.patterns import automaton as automata
 from policy.patterns import index as indexes
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -47,14 +48,14 @@ STARS: tuple[Token, ...] = ("a", "b", ANY)
 # Families: some random patterns each, and texts enough to tell them apart.
 
 
-@values.frozen(eq=False)
+@attrs.frozen(eq=False)
 class Family:
     """Patterns to draw from, beside all texts of a size that their claims need."""
 
     name: str
     universe: Universe
     draw: Callable[[random.Random], Raw]
-    pool: list[Raw] = values.field(init=False)
+    pool: list[Raw] = attrs.field(init=False)
 
     @pool.default
     def _draw_pool(self) -> list[Raw]:
