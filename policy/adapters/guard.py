@@ -326,17 +326,12 @@ class Guard:
         return Verdict(decision.effect, said, decision, chain, started)
 
     def _record(
-        self,
-        chain: tuple[str, ...],
-        tool: str,
-        call: Arguments,
-        decision: Decision,
-        agent: str = "",
+        self, chain: tuple[str, ...], tool: str, call: Arguments, found: Decision, agent: str = ""
     ) -> None:
         """Record a decision, if the program wants that; *agent* is one that is in no chain."""
         if self._recorder is not None:
             cwd = self._place.folders.cwd if isinstance(self._place, Rooted) else ""
-            record = Record.of(chain, tool, call, decision)
+            record = Record.of(chain, tool, call, found)
             self._recorder.append(evolve(record, agent=agent, cwd=cwd))
 
     def _kept(self, what: str, chain: Chain, tool: str, make: Callable[[], _T]) -> _T:

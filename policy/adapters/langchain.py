@@ -74,13 +74,13 @@ class PolicyMiddleware(AgentMiddleware):
     def _offering(self, request: Any) -> Any:
         here = [tool.name for tool in request.tools if isinstance(tool, BaseTool)]
         there = [_provided(tool) for tool in request.tools if not isinstance(tool, BaseTool)]
-        names = {*self._guard.offered(here), *self._guard.granted(there)}
-        kept = [
-            tool
-            for tool in request.tools
-            if (tool.name if isinstance(tool, BaseTool) else _provided(tool)) in names
-        ]
-        return request.override(tools=kept)
+        offered, granted = self._guard.offered(here), self._guard.granted(there)
+
+        def is_kept(tool: Any) -> bool:
+            is_here = isinstance(tool, BaseTool)
+            return tool.name in offered if is_here else _provided(tool) in granted
+
+        return request.override(tools=list(filter(is_kept, request.tools)))
 
 
 def _provided(tool: Any) -> str:

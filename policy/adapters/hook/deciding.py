@@ -125,21 +125,29 @@ class HookDecider:
             found = [self._from_file(path, environment, files, expected) for path in paths]
         else:
             sources = read_sources(places)
-            digest, label = sources.digest, places.project
-            make = partial(_from_json, sources.compiled, label)
-            found = [self._compiled(digest, environment, files, make)]
+            make = partial(_from_json, sources.compiled, places.project)
+            found = [self._compiled(sources.digest, environment, files, make)]
         projects = [project for compiled in found for project in compiled.projects]
         # A place keeps the tables that are decided there.
-        folders = ProjectFolders(
-            places.project, places.home, other_names(places.project), event.cwd
-        )
+        also = other_names(places.project)
+        folders = ProjectFolders(places.project, places.home, also, event.cwd)
         place = self._places.get(folders) or self._places.keep(folders, Rooted(folders))
         known = (self.package, repr(place.folders), *(compiled.hash for compiled in found))
         remains = partial(_remainder, Store.of(environment), known)
         call = _hook_call(event, projects, place, remains, options.given["root"])
         effect, verdict = call.answer()
         if options.given["record"]:
-            _record(options, places, call.event, effect, verdict)
+            from pathlib import Path  # noqa: PLC0415  # few calls are recorded
+
+            from policy.analysis.records.record import Record, Recorder  # noqa: PLC0415
+
+            file = Path(places.project, options.given["record"])
+            record = Record.of(verdict.chain, call.event.tool, call.event.call, verdict.decision)
+            agent = "" if verdict.chain else call.event.agent_type
+            record = evolve(record, cwd=places.project, project=verdict.project)
+            # A call that is left to the host has no effect in the record.
+            record = evolve(record, agent=agent, effect=effect)
+            Recorder(file, options.given["redact"] or "credentials").append(record)
         message = verdict.message() if effect is verdict.effect else ""
         return answer_json("" if effect is None else str(effect), message)
 
@@ -191,29 +199,6 @@ def _from_json(read: Callable[[], bytes], label: str) -> Compiled:
     from policy.tables.compiled import compiled_from_json  # noqa: PLC0415  # once a policy
 
     return compiled_from_json(read(), label)
-
-
-def _record(
-    options: HookOptions,
-    places: Places,
-    event: Event,
-    effect: Effect | None,
-    verdict: ProjectVerdict,
-) -> None:
-    from pathlib import Path  # noqa: PLC0415  # few calls are recorded
-
-    from policy.analysis.records.record import Record, Recorder  # noqa: PLC0415
-
-    # A call that is left to the host has no effect in the record.
-    record = evolve(
-        Record.of(verdict.chain, event.tool, event.call, verdict.decision),
-        agent="" if verdict.chain else event.agent_type,
-        effect=effect,
-        cwd=places.project,
-        project=verdict.project,
-    )
-    file = Path(places.project, options.given["record"])
-    Recorder(file, options.given["redact"] or "credentials").append(record)
 
 
 def _deciding_files(options: HookOptions, places: Places) -> tuple[str, ...]:

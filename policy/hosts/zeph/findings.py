@@ -17,6 +17,7 @@ from policy.hosts.zeph.definition import (
     KNOWN,
     SESSION,
     SHELLS,
+    TOOLS,
     HookMatcher,
     PermissionMode,
     SubAgentDef,
@@ -35,13 +36,7 @@ from policy.hosts.zeph.spawning import (
 )
 
 # The steps of a call of an agent, in order: a hook also runs for a call that is then denied.
-STEPS: Final = (
-    "tool grant check",
-    "PreToolUse hooks",
-    "FilteredToolExecutor",
-    "PostToolUse hooks",
-    "secret masking",
-)
+STEPS: Final[list[str]] = TOOLS["steps"]
 
 
 def entry_findings(
