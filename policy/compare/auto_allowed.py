@@ -7,7 +7,7 @@ tried.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from re import findall, fullmatch
 from typing import Final
@@ -130,7 +130,8 @@ def may_run(shell: Shell, pattern: Pattern, names: frozenset[str] | None = None)
     """
     if pattern.exact:
         return runs(str(pattern), shell)
-    if any(_is_odd(token) for token in pattern.tokens if isinstance(token, str)):
+    spelled = [token for token in pattern.tokens if isinstance(token, str)]
+    if any("  " in text or not _ODD.isdisjoint(text) for text in spelled):
         return False
     start = pattern.tokens[0] if pattern.tokens else ""
     words = (start if isinstance(start, str) else "").split(" ")
@@ -140,8 +141,8 @@ def may_run(shell: Shell, pattern: Pattern, names: frozenset[str] | None = None)
         below = {name: below[name] for name in names if name in below}
     for word in words:
         if program is not None and (not below or word[:1] == "-"):
-            refused = all(_is_refused(form, word) for form in _forms(program))
-            return not (refused or _does_harm(program, pattern))
+            is_refused = all(_is_refused(form, word) for form in _forms(program))
+            return not (is_refused or _does_harm(program, spelled))
         program = below.get(word)
         if program is None:
             return False
@@ -149,38 +150,32 @@ def may_run(shell: Shell, pattern: Pattern, names: frozenset[str] | None = None)
     if program is None or (below and last[:1] not in ("", "-")):
         return any(name.startswith(last) for name in below)
     takes_more = any(form.most != 0 or form.flags != "" for form in _forms(program))
-    return (takes_more or bool(below)) and not _does_harm(program, pattern)
-
-
-def _is_odd(text: str) -> bool:
-    return "  " in text or not _ODD.isdisjoint(text)
+    return (takes_more or bool(below)) and not _does_harm(program, spelled)
 
 
 def _forms(program: Program) -> list[Program]:
     return [form for form in (program, *program.forms) if form.harmless or form.runs]
 
 
-def _does_harm(program: Program, pattern: Pattern) -> bool:
-    words = _later_words(pattern)
-    return any(_is_unsafe(program, word, is_open=is_open) for word, is_open in words)
+def _does_harm(program: Program, spelled: Iterable[str]) -> bool:
+    """Return whether a program does not run without a rule with a word that a pattern spells."""
+    for text in spelled:
+        *words, last = text.split(" ")
+        # A star may end the last: what matches letters that no table names matches all of them.
+        behind = [[word] for word in words[1:]]
+        behind += [[last, f"{last}\uf8ff", last + "\uf8ff" * 9]] if words else []
+        if any(_is_unsafe(program, each) for each in behind):
+            return True
+    return False
 
 
-def _later_words(pattern: Pattern) -> Iterator[tuple[str, bool]]:
-    """Yield the words of a pattern but for the first, and whether a star may end each."""
-    for token in pattern.tokens:
-        words = token.split(" ")[1:] if isinstance(token, str) else []
-        yield from ((word, number == len(words)) for number, word in enumerate(words, 1))
-
-
-def _is_unsafe(program: Program, word: str, *, is_open: bool) -> bool:
-    """Return whether a program with an option anywhere does not run without a rule."""
+def _is_unsafe(program: Program, words: Sequence[str]) -> bool:
+    """Return whether a program with any of these options does not run without a rule."""
     for form in _forms(program):
-        # What matches letters that no table names matches whatever follows.
-        ends = ("", "\uf8ff", "\uf8ff" * 9) if is_open else ("",)
-        matches = form.unsafe and all(fullmatch(form.unsafe, word + end) for end in ends)
-        if form.ends or form.runs or form.pairs or not matches:
+        is_unsafe = form.unsafe and all(fullmatch(form.unsafe, word) for word in words)
+        if form.ends or form.runs or form.pairs or not is_unsafe:
             return False
-    return all(_is_unsafe(one, word, is_open=is_open) for one in program.subcommands.values())
+    return all(_is_unsafe(one, words) for one in program.subcommands.values())
 
 
 def _is_refused(form: Program, option: str) -> bool:
@@ -199,29 +194,22 @@ def _is_refused(form: Program, option: str) -> bool:
 
 @lru_cache(maxsize=64)
 def knows_no_more(some: Programs, others: Programs) -> bool:
-    """Return whether each way to call a program that does no harm is known to others too."""
+    """Return whether each form of a program that does no harm is known to others too."""
     return some == others or (
         some.keys() == others.keys() and all(_is_within(some[name], others[name]) for name in some)
     )
 
 
 def _is_within(one: Program, other: Program) -> bool:
-    """Return whether each way to call a program that *one* knows to do no harm *other* knows."""
-    if one == other:
-        return True
-    if one.opening != other.opening or one.subcommands != other.subcommands:
-        return False
-    known = _ways(one)
-    alike = all(getattr(one, name) == getattr(other, name) for name in _OF_ALL_FORMS)
-    listed = (one.flags is None) is (other.flags is None)
-    return not known or (alike and listed and known <= _ways(other))
-
-
-# What holds of a program in whichever form it is called, beside the files that it opens.
-_OF_ALL_FORMS: Final = ("texts", "piped", "spelled", "spelling")
-
-
-def _ways(program: Program) -> set[Program]:
-    """Return the forms of a program that do no harm, each by itself."""
-    forms = (evolve(form, forms=(), subcommands={}) for form in (program, *program.forms))
-    return {form for form in forms if form.harmless}
+    """Return whether *other* is harmless in each form that *one* is, and opens the same files."""
+    known, ways = (
+        {evolve(form, forms=(), subcommands={}) for form in (each, *each.forms) if form.harmless}
+        for each in (one, other)
+    )
+    # What holds of a program in whichever form it is called.
+    names = ["opening", "subcommands", *("texts piped spelled spelling".split() if known else ())]
+    return one == other or (
+        known <= ways
+        and all(getattr(one, name) == getattr(other, name) for name in names)
+        and (not known or (one.flags is None) is (other.flags is None))
+    )

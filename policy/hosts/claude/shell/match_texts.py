@@ -11,7 +11,7 @@ or ask, `command_prefix` (`policy.commands.words`) tells where a command may beg
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import chain, islice, pairwise
 
 from policy.commands.reader import KEYWORDS, SOME_VALUE, Command, Redirection
 from policy.commands.words import (
@@ -45,6 +45,7 @@ __all__ = [
     "is_quiet",
     "is_requoted",
     "match_texts",
+    "matches",
     "may_vanish",
     "requoted",
     "shortened",
@@ -100,35 +101,33 @@ def behind_options(
 
     Options and operands are taken in quotes where *quoted* says so.
     """
-    index, last, ended = start + 1, len(words) - 1, False
+    index = start + 1
     texts = [word.plain if quoted else word.raw for word in words]
-    while index <= last and texts[index].startswith("-"):
-        option = texts[index]
+    while index < len(words) and texts[index].startswith("-"):
+        option, behind = texts[index], texts[index + 1 : index + 2]
         if option == "--" and wrapper.ends:
-            ended = True
             break
         if wrapper.single and index > start + 1:
             return None
-        if wrapper.flags and expression(wrapper.flags).fullmatch(option):
+        if matches(wrapper.flags, option):
             index += 1
-        elif (
-            wrapper.values
-            and index < last
-            and expression(wrapper.values).fullmatch(option)
-            and expression(wrapper.value).fullmatch(texts[index + 1])
-        ):
+        elif behind and matches(wrapper.values, option) and matches(wrapper.value, behind[0]):
             index += 2
         else:
             return None
     if wrapper.needs and index == start + 1:
         return None
-    index += ended
+    index += wrapper.ends and texts[index : index + 1] == ["--"]
     for operand in wrapper.operands:
-        if index <= last and expression(operand).fullmatch(texts[index]):
-            index += 1
-        else:
+        if index == len(words) or not matches(operand, texts[index]):
             return None
+        index += 1
     return index
+
+
+def matches(wanted: str, text: str) -> bool:
+    """Return whether a text is what an expression describes; one that is empty describes none."""
+    return bool(wanted) and expression(wanted).fullmatch(text) is not None
 
 
 def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
@@ -152,16 +151,16 @@ def is_requoted(text: str) -> bool:
 
 
 def requoted(words: Sequence[Word], name: int) -> list[Word]:
-    """Return the words of such a command, from the one behind its *name* on as they are put."""
-    return [*words[: name + 1], *map(_requoted, words[name + 1 :])]
+    """Return the words of such a command, from the one behind its *name* on as they are put.
 
-
-def _requoted(word: Word) -> Word:
-    """Return a word as it may be written there: what is in quotes or put in is unknown."""
-    if not (word.literal or word.vetted):
-        return word  # which no rule grants
-    is_plain = word.literal and not _QUOTED.search(word.plain)
-    return evolve(word, raw=word.plain if is_plain else SOME_VALUE)
+    What is in quotes or put in is unknown; what is not vetted is granted by no rule.
+    """
+    said = [*words[: name + 1]]
+    for word in words[name + 1 :]:
+        is_plain = word.literal and not _QUOTED.search(word.plain)
+        raw = word.plain if is_plain else SOME_VALUE
+        said.append(evolve(word, raw=raw) if word.literal or word.vetted else word)
+    return said
 
 
 def exposed(words: Sequence[Word]) -> list[Word]:
@@ -189,7 +188,9 @@ def as_granted(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
         wrapper := shell.wrapping.granting.known.get(words[start].plain)
     ):
         behind = behind_options(words, start, wrapper, quoted=False)
-        if behind is None or behind == len(words) or _is_keyword(words[behind], shell):
+        if behind is None or behind == len(words):
+            break
+        if words[behind].raw in KEYWORDS and words[behind].raw not in shell.wrapping.names:
             break
         start = behind
         if wrapper.appends:
@@ -205,13 +206,12 @@ def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
     wrapper = shell.wrapping.granting.known.get(words[0].plain)
     if wrapper is None or wrapper.appends or len(words) == 1:
         return False
-    if wrapper.idle and expression(wrapper.idle).fullmatch(words[1].plain):
+    if matches(wrapper.idle, words[1].plain):
         return False
     behind = behind_options(words, 0, wrapper, quoted=True)
-    if wrapper.runs:
-        started = words[1 if behind is None or behind == len(words) else behind]
-        if not expression(wrapper.runs).fullmatch(started.plain):
-            return True
+    started = words[1 if behind is None or behind == len(words) else behind].plain
+    if wrapper.runs and not matches(wrapper.runs, started):
+        return True
     return behind is None and (words[1].plain.startswith("-") or bool(wrapper.operands))
 
 
@@ -328,10 +328,6 @@ def as_text(bare: str) -> Iterator[str]:
         yield " ".join(bare[start:].split())
 
 
-def _is_keyword(word: Word, shell: Shell) -> bool:
-    return word.raw in KEYWORDS and word.raw not in shell.wrapping.names
-
-
 _MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|[<>]\(| =(?: |\Z)")
 
 
@@ -343,9 +339,14 @@ def may_vanish(text: str) -> bool:
 def shortened(words: Sequence[Word]) -> tuple[str, ...]:
     """Return the text without those words, and up to the first into which a command is put.
 
-    There Claude Code 2.1.329 ends, and where `=` stands alone it sees no word.
+    There, outside of quotes, Claude Code 2.1.329 ends, and where `=` stands alone it sees no word.
     """
-    begun = [words[0], *takewhile(lambda word: not _is_put_into(word), words[1:])]
+    put_into = (
+        number
+        for number, word in enumerate(words)
+        if number and not word.literal and _PUT_IN.search(_SPELLED.sub("", word.raw))
+    )
+    begun = words[: next(put_into, len(words))]
     left = [
         word.plain
         for word in begun
@@ -362,11 +363,6 @@ _LEFT_OUT: Final = re.compile(
 _LEFT_OUT_FIRST: Final = VANISHING_FIRST | {"="}
 _SPELLED: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 _PUT_IN: Final = re.compile(r"\$\((?!\()|`|[<>]\(")
-
-
-def _is_put_into(word: Word) -> bool:
-    """Whether a word holds a substitution outside of its quotes."""
-    return not word.literal and _PUT_IN.search(_SPELLED.sub("", word.raw)) is not None
 
 
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
@@ -419,9 +415,14 @@ class WholeCommand:
         if not spells_several(self.text):
             return
         bare = _without_documents(self.text)
-        for stage in dict.fromkeys((self.text, bare, *(stages(bare) if self.piped else ()))):
+        pipes = [found.span() for found in _STAGE.finditer(bare) if found[1]] if self.piped else []
+        edges = pairwise([0, *chain(*pipes), len(bare)])
+        stages = (bare[slice(*edge)] for edge in islice(edges, 0, None, 2))
+        for stage in dict.fromkeys((self.text, bare, *stages)):
             stripped = stage.strip(" \t\n")
-            alone, spaced = _AROUND.sub(_quoted_only, stripped), _AROUND.sub(_without, stripped)
+            # What is quoted and what joins as it stands, and nothing of the rest.
+            alone = _AROUND.sub(lambda found: found[0] if found[2] else found[1] or "", stripped)
+            spaced = _AROUND.sub(_without, stripped)
             for text in dict.fromkeys((stripped, alone.strip(), spaced.strip())):
                 joined = _JOINED.search(text)
                 starts = _BEGUN.finditer(text, 0, joined.start() if joined else len(text))
@@ -439,13 +440,6 @@ def spells_several(text: str) -> bool:
     return _BESIDES.search(text) is not None
 
 
-def stages(text: str) -> list[str]:
-    """Return what stands between the pipes of a text, quoted ones left alone."""
-    pipes = [found.span() for found in _STAGE.finditer(text) if found[1]]
-    starts, ends = [0, *(end for _, end in pipes)], [*(start for start, _ in pipes), len(text)]
-    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
-
-
 def _without_documents(text: str) -> str:
     """Return a text without those that it puts on the input of commands: all, or none."""
     if "<<" not in text:
@@ -460,11 +454,6 @@ def _without_documents(text: str) -> str:
         ends = ["".join(names) for names in DOCUMENT.findall(line)]
         kept.append(DOCUMENT.sub("", line))
     return text if ends else "\n".join(kept)
-
-
-def _quoted_only(found: re.Match[str]) -> str:
-    """Return what is quoted and what joins as it stands, and nothing of the rest."""
-    return found[0] if found[2] else found[1] or ""
 
 
 def _without(found: re.Match[str]) -> str:

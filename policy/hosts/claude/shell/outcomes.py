@@ -68,18 +68,24 @@ class CommandRules(PartRules):
         whole = command.whole if isinstance(command, ClaudeCommand) else None
         if whole is None:
             return [*parts, *files]
-        granted = _is_granted(row, command, parts) and all(o.effect is Effect.ALLOW for o in files)
-        starred = not granted or (bool(command.redirections) and not whole.piped)
+        # Each part is allowed, and by more than what all commands may do.
+        granted = not command.opaque and all(
+            one.effect is Effect.ALLOW and (one is not row.default or part.harmless)
+            for part, one in zip(command.parts, parts, strict=False)
+        )
+        may_open = all(outcome.effect is Effect.ALLOW for outcome in files)
+        starred = not (granted and may_open) or (bool(command.redirections) and not whole.piped)
         withheld = [*_withheld(row, whole, starred=starred)]
-        index = _spelled(row, whole)
-        if index is not None and not withheld:
-            only_reads = all(
-                outcome.effect is Effect.ALLOW and not file.writes for file, outcome in opened
-            )
-            if only_reads and all(
-                each.effect is Effect.ALLOW or each.reason in BY_DEFAULT for each in parts
-            ):
-                return [row.at(index)]
+        spelled = WholeRules.of(row).spelled if whole.spelled else {}
+        index = next((spelled[text] for text in whole.texts if text in spelled), None)
+        if (
+            index is not None
+            and not withheld
+            and may_open
+            and not any(file.writes for file, _ in opened)
+            and all(each.effect is Effect.ALLOW or each.reason in BY_DEFAULT for each in parts)
+        ):
+            return [row.at(index)]
         return [*parts, *files, *withheld]
 
     def in_background(self, row: Row, command: Command) -> Iterator[Outcome]:
@@ -103,13 +109,16 @@ class CommandRules(PartRules):
 
     def part_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
         """Return what *row* says of one simple command; for *limit* see `decide_command`."""
-        granted = self.known_outcome(row, part, min(_granting(row, part), limit))
+        first = NO_MATCH  # where nothing runs
+        if part.text or not part.harmless:
+            first = row.first(part.text)
+            first = first if _is_completed(row, first, part.text) else NO_MATCH
+        granted = self.known_outcome(row, part, min(first, limit))
         if granted.reason in BY_DEFAULT:
             for text in part.grant_texts:
                 written = row.first(text)
                 if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
-                    if _is_granted_of_command(row, written, text):
-                        granted = row.at(written)
+                    granted = row.at(written) if _is_completed(row, written, text) else granted
                     break
         if granted.effect is Effect.ALLOW and limit == NO_MATCH and _is_idle(row, part.text):
             granted = row.default
@@ -216,41 +225,26 @@ class WholeRules:
     @classmethod
     def of(cls, row: Row) -> WholeRules:
         """Return how the entries of *row* do."""
+        found = row.memory.get("whole rules")
+        if isinstance(found, cls):
+            return found
         spelled: dict[str, int] = {}
         joining: list[int] = []
+        patterns: list[Pattern] = []
         for index in row.indices:
             entry = row.entries[index]
             if entry.pattern is None or entry.reason in BY_DEFAULT:
                 continue
             text = str(entry.pattern) if entry.pattern.exact else ""
-            if entry.effect is not Effect.ALLOW:
-                joining += [index] if may_join(entry.pattern) or spells_several(text) else []
-            elif entry.pattern.exact and entry.form is Form.PLAIN:
-                spelled.setdefault(text, index)
-        patterns = (row.entries[index].pattern for index in joining)
-        joined = Index([pattern.tokens for pattern in patterns if pattern is not None])
-        return cls(spelled, tuple(joining), joined)
-
-
-def _whole_rules(row: Row) -> WholeRules:
-    found = row.memory.get("whole rules")
-    if not isinstance(found, WholeRules):
-        found = row.memory["whole rules"] = WholeRules.of(row)
-    return found
-
-
-def _spelled(row: Row, whole: WholeCommand) -> int | None:
-    """Return the first rule that spells out a command and may allow it."""
-    spelled = _whole_rules(row).spelled if whole.spelled else {}
-    return next((spelled[text] for text in whole.texts if text in spelled), None)
-
-
-def _is_granted(row: Row, command: Command, parts: Sequence[Outcome]) -> bool:
-    """Return whether each part is allowed, and by more than what all commands may do."""
-    return not command.opaque and all(
-        one.effect is Effect.ALLOW and (one is not row.default or part.harmless)
-        for part, one in zip(command.parts, parts, strict=False)
-    )
+            if entry.effect is Effect.ALLOW:
+                if entry.pattern.exact and entry.form is Form.PLAIN:
+                    spelled.setdefault(text, index)
+            elif may_join(entry.pattern) or spells_several(text):
+                joining.append(index)
+                patterns.append(entry.pattern)
+        joined = Index([pattern.tokens for pattern in patterns])
+        made = row.memory["whole rules"] = cls(spelled, tuple(joining), joined)
+        return made
 
 
 def _withheld(row: Row, whole: WholeCommand, *, starred: bool) -> Iterator[Outcome]:
@@ -258,7 +252,7 @@ def _withheld(row: Row, whole: WholeCommand, *, starred: bool) -> Iterator[Outco
 
     Rules with a star count where *starred* says so: not where each part is allowed by itself.
     """
-    rules = _whole_rules(row)
+    rules = WholeRules.of(row)
     texts = (each for text in whole.texts for each in with_single_blanks(text))
     found = [index for text in texts if (index := row.first(text)) != NO_MATCH]
     for text in whole.pieces if rules.joining else ():
@@ -277,8 +271,12 @@ _ODD: Final = re.compile(r"[$`\x1f]|(?:\A|[\\/])\.\\?[.?*\[]")
 _QUOTES: Final = re.compile(r"['\"]")
 
 
-def is_completed(pattern: Pattern, text: str) -> bool:
-    """Return whether *pattern*, which allows and matches *text*, is completed plainly there."""
+def _is_completed(row: Row, index: int, text: str) -> bool:
+    """Return whether the entry that matches *text*, if it allows it, is completed plainly there."""
+    entry = None if index == NO_MATCH else row.entries[index]
+    if entry is None or entry.effect is not Effect.ALLOW or entry.pattern is None:
+        return True
+    pattern = entry.pattern
     literal = pattern.tokens[0] if len(pattern.tokens) > 1 else ""
     if not isinstance(literal, str) or literal[-1:] in ("", " ") or not text.startswith(literal):
         return True
@@ -392,14 +390,11 @@ def _is_idle(row: Row, text: str) -> bool:
     """Return whether rules that allow a text say nothing, since the host allows every command.
 
     A sandbox runs what no rule denies or asks for, and consults none that allows: with such a
-    rule less would run.
+    rule less would run. No entry behind the first that allows matches, and does not allow.
     """
     allows = row.default.effect is Effect.ALLOW and row.default.reason in BY_DEFAULT
-    return allows and row.ruleset.dialect.shell.whole and not _is_kept(row, text)
-
-
-def _is_kept(row: Row, text: str) -> bool:
-    """Return whether an entry behind the first that allows matches, and does not allow."""
+    if not (allows and row.ruleset.dialect.shell.whole):
+        return False
     kept = row.memory.get("kept")
     if not isinstance(kept, tuple):
         first = next((n for n, e in enumerate(row.entries) if e.effect is Effect.ALLOW), None)
@@ -408,20 +403,4 @@ def _is_kept(row: Row, text: str) -> bool:
             for entry in (() if first is None else row.entries[first:])
             if entry.effect is not Effect.ALLOW and entry.pattern and not entry.field
         )
-    return any(pattern.matches(text) for pattern in kept)
-
-
-def _granting(row: Row, part: CommandPart) -> int:
-    """Return the first entry that matches a part as rules that allow know it."""
-    if part.harmless and not part.text:
-        return NO_MATCH  # nothing runs
-    first = row.first(part.text)
-    return first if first == NO_MATCH or _is_granted_of_command(row, first, part.text) else NO_MATCH
-
-
-def _is_granted_of_command(row: Row, index: int, text: str) -> bool:
-    """Return whether an entry that matches a text holds for it."""
-    entry = row.entries[index]
-    if entry.effect is not Effect.ALLOW or entry.pattern is None:
-        return True
-    return is_completed(entry.pattern, text)
+    return not any(pattern.matches(text) for pattern in kept)

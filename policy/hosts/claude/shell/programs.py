@@ -15,7 +15,7 @@ from policy.commands.reader import Redirection
 from policy.commands.words import Word, basename, expression, is_pattern, with_home
 from policy.core import expressions as re
 from policy.core.values import Final, evolve, frozen
-from policy.hosts.claude.shell.match_texts import ClaudeRedirection
+from policy.hosts.claude.shell.match_texts import ClaudeRedirection, matches
 
 __all__ = [
     "GLOB",
@@ -31,7 +31,6 @@ __all__ = [
     "is_unwritable",
     "lists",
     "looks_for_one",
-    "matches",
     "planted",
     "plants",
     "somewhere",
@@ -109,11 +108,6 @@ def split(program: Program, rest: list[Word]) -> ParsedArguments:
                 operands += rest[index:]
                 break
     return ParsedArguments(options, operands, files, known, named)
-
-
-def matches(wanted: str, text: str) -> bool:
-    """Return whether a text is what an expression describes; one that is empty describes none."""
-    return bool(wanted) and expression(wanted).fullmatch(text) is not None
 
 
 def has(options: list[Word], wanted: str) -> bool:
