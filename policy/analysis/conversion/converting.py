@@ -29,7 +29,7 @@ from policy.commands.reader import read_command
 from policy.compare.compare import Known
 from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, representatives
 from policy.core import values
-from policy.core.decision import Reason
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.progress import steps
@@ -55,10 +55,10 @@ from policy.hosts.portable import (
 )
 from policy.hosts.project import FrontEnd, Project
 from policy.hosts.workspace import load_tree
+from policy.patterns.pattern import Pattern
 from policy.tables.calls import Unreadable, argument_text
-from policy.tables.chain import SpawnDenied
+from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.dialect import ArgumentKind
-from policy.tables.entry import Entry, Outcome
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 from policy.tables.table import SPAWN_TOOL, Table
@@ -136,24 +136,25 @@ def _portable(project: Project, words: CommonWords, texts: _Texts) -> Portable:
         agent = _agent(words.table(reduce(and_, tables)), name)
         started = {}
         for other in found.edges.get(name, ()):
-            effects = []
-            for chain in chains:
-                try:
-                    chain.spawn(other)
-                    decision = chain.spawning(other)
-                except SpawnDenied as denied:
-                    decision = denied.decision
-                if decision.reason is Reason.DEPTH:
-                    depth = deepest
-                else:
-                    effects.append(decision.effect)
+            decisions = [_starting(chain, other) for chain in chains]
+            effects = [each.effect for each in decisions if each.reason is not Reason.DEPTH]
             started[other] = min(effects, default=Effect.DENY)
+            depth = deepest if len(effects) < len(decisions) else depth
         description, prompt = texts.get(name, ("", ""))
         agents.append(values.evolve(agent, starts=started, description=description, prompt=prompt))
     starts = tuple(agent.name for agent in agents if agent.name in project.starts)
     if not starts:
         raise PolicyError("no agent starts a chain", file=project.root)
     return Portable(project.title, project.root, tuple(agents), starts, depth)
+
+
+def _starting(chain: Chain, agent: str) -> Decision:
+    """Return what the call gets that starts *agent* and says no more."""
+    try:
+        chain.spawn(agent)
+    except SpawnDenied as denied:
+        return denied.decision
+    return chain.spawning(agent)
 
 
 def _agent(table: Table, name: str) -> PortableAgent:
@@ -195,69 +196,59 @@ def _said(lookup: Lookup) -> ToolRules:
     if constant is not None or not rows:
         return ToolRules(constant.effect if constant is not None else lookup.floor)
     floor = lookup.floor
-    lines = [
-        PortableLine(entry.effect & floor, entry.pattern, entry.field, entry.place is not None)
-        for entry in _entries(rows[0])
-        if entry.pattern is not None
-    ]
     default = min(row.default.effect for row in rows) & floor
-    said = _met(rows, floor) if len(rows) > 1 else lines
-    return ToolRules(default, tuple(said), rows[0].argument.kind)
+    lines = _met(rows) if len(rows) > 1 else _lines(rows[0])
+    least = tuple(values.evolve(line, effect=line.effect & floor) for line in lines)
+    return ToolRules(default, least, rows[0].argument.kind)
 
 
-def _entries(row: Row) -> Iterator[Entry]:
+def _lines(row: Row) -> Iterator[PortableLine]:
     """Yield the lines of a row, one for each choice of alternatives: few languages have these."""
     for entry in row.entries:
-        for pattern in entry.pattern.spelled_out if entry.pattern is not None else (None,):
-            yield entry if pattern is entry.pattern else values.evolve(entry, pattern=pattern)
+        for pattern in entry.pattern.spelled_out if entry.pattern is not None else ():
+            yield PortableLine(entry.effect, pattern, entry.field, entry.place is not None)
 
 
 # Combinations of lines of several lists that are written out.
 _COMBINATIONS: Final = 4_000
 
 
-def _met(rows: list[Row], floor: Effect) -> Iterator[PortableLine]:
+def _met(rows: list[Row]) -> Iterator[PortableLine]:
     """Yield lines that grant no more than all of several lists do.
 
     What one denies is denied, and so is what one asks for unless all others grant
     as much; then come what all allow, and what all grant, as far as one pattern is
     within the others.
     """
+    lists = [[*_lines(row)] for row in rows]
+    defaults = [row.default.effect for row in rows]
     for effect in (Effect.DENY, Effect.ASK):
-        for entry in (entry for row in rows for entry in _entries(row)):
-            if entry.effect is effect and entry.pattern is not None:
-                is_granted = effect is Effect.ASK and all(_grants(row, entry) for row in rows)
-                least = effect & floor if is_granted else Effect.DENY
-                yield PortableLine(least, entry.pattern, entry.field)
-    granting: list[list[Entry | Outcome]] = [
-        [
-            *(e for e in _entries(row) if e.effect is Effect.ALLOW and e.pattern and not e.field),
-            *([] if row.default.effect is Effect.DENY else [row.default]),
-        ]
-        for row in rows
-    ]
+        for line in (line for lines in lists for line in lines if line.effect is effect):
+            is_granted = effect is Effect.ASK and all(
+                default is not Effect.DENY or _grants(lines, line)
+                for default, lines in zip(defaults, lists, strict=True)
+            )
+            yield PortableLine(effect if is_granted else Effect.DENY, line.pattern, line.field)
+    # What each list grants: patterns that it allows, and then the rest.
+    granting: list[list[tuple[Pattern | None, Effect]]] = []
+    for default, lines in zip(defaults, lists, strict=True):
+        allowed = (one for one in lines if one.effect is Effect.ALLOW and not one.field)
+        rest = [] if default is Effect.DENY else [(None, default)]
+        granting.append([*((line.pattern, line.effect) for line in allowed), *rest])
     found = []
     for chosen in islice(product(*granting), _COMBINATIONS):
-        effect = min(each.effect for each in chosen) & floor
-        patterns = [e.pattern for e in chosen if isinstance(e, Entry) and e.pattern is not None]
+        patterns = [pattern for pattern, _ in chosen if pattern is not None]
         within = (one for one in patterns if all(covers(one, [other]) for other in patterns))
         smallest = next(within, None)
-        if smallest is not None and effect is not Effect.DENY:
-            found.append(PortableLine(effect, smallest))
+        if smallest is not None:
+            found.append(PortableLine(min(effect for _, effect in chosen), smallest))
     yield from sorted(found, key=lambda line: line.effect, reverse=True)
 
 
-def _grants(row: Row, asked: Entry) -> bool:
-    """Return whether *row* grants what an entry asks for, as far as that is known."""
-    if row.default.effect is not Effect.DENY:
-        return True
-    return any(
-        entry.effect is not Effect.DENY
-        and entry.field == asked.field
-        and entry.pattern is not None
-        and covers(asked.pattern, [entry.pattern])
-        for entry in row.entries
-    )
+def _grants(lines: list[PortableLine], asked: PortableLine) -> bool:
+    """Return whether a line is known to grant what another one asks for."""
+    granting = (o for o in lines if o.effect is not Effect.DENY and o.field == asked.field)
+    return covers(asked.pattern, (one.pattern for one in granting))
 
 
 # --- saying less ------------------------------------------------------------------------
