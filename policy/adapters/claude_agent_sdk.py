@@ -77,11 +77,7 @@ class PolicyHook:
         return verdict
 
     def chains(self, agent_id: str | None, agent_type: str | None) -> tuple[Chain, ...]:
-        """Return the possible chains of the agent.
-
-        Raises:
-            SpawnDenied: no chain is known.
-        """
+        """Return the possible chains of the agent. Raises SpawnDenied: no chain is known."""
         if agent_id is None:
             return (self._chain,)
         with self._lock:

@@ -91,13 +91,11 @@ def _provided(tool: Any) -> str:
 
 
 def _approves(answer: object) -> bool:
-    decisions = answer.get("decisions") if isinstance(answer, Mapping) else None
-    return (
-        isinstance(decisions, list)
-        and len(decisions) == 1
-        and isinstance(decisions[0], Mapping)
-        and decisions[0].get("type") == "approve"
-    )
+    match answer:
+        case {"decisions": [{"type": "approve"}]}:
+            return True
+        case _:
+            return False
 
 
 def _refusal(request: Any, verdict: Verdict) -> Any:

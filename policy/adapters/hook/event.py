@@ -48,11 +48,7 @@ def answer_json(effect: str, message: str) -> bytes:
 
 
 def read_event(data: bytes) -> Event:
-    """Return the event in *data*.
-
-    Raises:
-        PolicyError: *data* is not a valid event.
-    """
+    """Return the event in *data*. Raises PolicyError: *data* is not a valid event."""
     if len(data) > LONGEST:
         raise PolicyError(f"expected an event of at most {LONGEST:,} bytes")
     try:

@@ -460,11 +460,7 @@ def _header(source: Source, what: str, need: str) -> tuple[Fields, str, str]:
 
 
 def _read_tool(source: Source) -> ToolSpec:
-    """Return the tool that a file of ``tools/`` defines.
-
-    Raises:
-        HostError: every mistake in it.
-    """
+    """Return the tool that a file of ``tools/`` defines. Raises HostError: every mistake in it."""
     what = f"tool {source.name}"
     header, body, stem = _header(source, what, "need `kind:`")
     kind = header.text("kind")

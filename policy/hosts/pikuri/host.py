@@ -451,11 +451,7 @@ class Registered:
         return tuple(names)
 
     def persona(self, name: str) -> Persona:
-        """Return the persona of that name.
-
-        Raises:
-            HostError: there is none.
-        """
+        """Return the persona of that name. Raises HostError: there is none."""
         named = {persona.name: persona for persona in self.personas}
         if name not in named:
             known = ", ".join(f"`{known}`" for known in named) or "none"
@@ -728,11 +724,7 @@ def project(source: Source, root: str = "") -> Project:
 
 
 def read_host(source: Source) -> Host:
-    """Return the host that *source* describes.
-
-    Raises:
-        HostErrors: every mistake in it.
-    """
+    """Return the host that *source* describes. Raises HostErrors: every mistake in it."""
     fields = Fields.read(partial(read_yaml, source), "host_file", filled=True)
     fields.known("pikuri", "host", "workspace", "confirmer", "register")
     profile = fields.version("pikuri", NEWEST)

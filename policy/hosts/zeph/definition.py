@@ -284,11 +284,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def validate_name(name: str, span: Span | None = None) -> None:
-    """Refuse a name that cannot be the name of a file.
-
-    Raises:
-        HostError: of kind ``Invalid``.
-    """
+    """Refuse a name that cannot be the name of a file. Raises HostError: of kind ``Invalid``."""
     if not name.strip(BLANKS):
         raise refused("Invalid", span, "empty_name")
     if not _NAME.fullmatch(name):

@@ -211,19 +211,17 @@ def load(
     Raises:
         HostError: of kind ``Parse`` where it cannot be read, or as `parse`.
     """
-    name = str(path)
+    name, case = str(path), "unresolved"
     try:
         real = (folder / path).resolve(strict=True)
-    except OSError as error:
-        raise refused("Parse", None, "unresolved", file=name, why=error.strerror) from None
-    if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
-        raise refused("Parse", None, "outside", file=name, boundary=boundary)
-    try:
+        case = "unread"
+        if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
+            raise refused("Parse", None, "outside", file=name, boundary=boundary)
         if real.stat().st_size > DEFINITION_BYTES:
             raise refused("Parse", None, "size", file=name)
         data = real.read_bytes()
     except OSError as error:
-        raise refused("Parse", None, "unread", file=name, why=error.strerror) from None
+        raise refused("Parse", None, case, file=name, why=error.strerror) from None
     definition = _parse_file(name, data, profile)
     label = PurePath(path).name
     return evolve(definition, source=f"{scope}/{label}" if scope else label, file_path=real)

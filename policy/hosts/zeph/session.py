@@ -48,11 +48,7 @@ _BRANCHES = 64
 
 
 def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
-    """Return the patterns of the glob *text*.
-
-    Raises:
-        Unusable: it is not a glob.
-    """
+    """Return the patterns of the glob *text*. Raises Unusable: it is not a glob."""
     branches: list[list[Token]] = [[]]
     position, text = 0, text.lower() if ignore_case else text
     while position < len(text):
