@@ -15,6 +15,7 @@ from policy.core.finding import Finding
 from policy.core.source import Edit, edited
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
+from tests.catalogue import INDEX, files, index, sections
 from tests.yielded import yielded
 
 ROOT = Path(__file__).parent.parent
@@ -29,15 +30,15 @@ def found(files: dict[str, str]) -> list[Finding]:
 @cache
 def shown(code: str) -> list[Finding]:
     """Return the findings of the example of a page."""
-    return found(catalogue.page(code).example)
+    return found(files(catalogue.page(code), "Example"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
 def test_a_page_says_what_why_how_it_looks_and_how_to_mend_it(
     page: catalogue.CataloguePage,
 ) -> None:
-    assert list(page.sections) == ["Meaning", "Why it matters", "Example", "Fix"]
-    assert all(page.sections.values())
+    assert list(sections(page)) == ["Meaning", "Why it matters", "Example", "Fix"]
+    assert all(sections(page).values())
 
 
 @pytest.mark.parametrize(
@@ -46,12 +47,13 @@ def test_a_page_says_what_why_how_it_looks_and_how_to_mend_it(
 def test_the_example_of_a_page_has_its_finding_and_the_fix_has_not(
     page: catalogue.CataloguePage,
 ) -> None:
-    assert page.example, "no file"
+    example, fix = files(page, "Example"), files(page, "Fix")
+    assert example, "no file"
     before = {(finding.code, finding.severity) for finding in shown(page.code)}
     assert (page.code, page.severity) in before, sorted(code for code, _ in before)
 
-    assert page.fix, "no file"
-    mended = {path: text for path, text in {**page.example, **page.fix}.items() if text}
+    assert fix, "no file"
+    mended = {path: text for path, text in {**example, **fix}.items() if text}
     assert page.code not in {finding.code for finding in found(mended)}
 
 
@@ -63,12 +65,11 @@ def test_the_edits_of_a_finding_mend_the_example_of_its_page_and_widen_nothing(
     by_file: dict[str, list[Edit]] = {}
     for edit in edits:
         by_file.setdefault(edit.span.source.name, []).append(edit)
-    mended = page.example | {
-        path: edited(page.example[path], edits) for path, edits in by_file.items()
-    }
+    example = files(page, "Example")
+    mended = example | {path: edited(example[path], edits) for path, edits in by_file.items()}
 
     assert not edits or page.code not in {finding.code for finding in found(mended)}
-    before, after = (load_tree(Memory(files)) for files in (page.example, mended))
+    before, after = (load_tree(Memory(some)) for some in (example, mended))
     assert not [c for c in diff_workspaces(before, after).changes if c.direction == "widened"]
 
 
@@ -95,5 +96,5 @@ def test_a_page_names_the_hosts_whose_files_have_its_code(page: catalogue.Catalo
 
 
 def test_the_index_is_up_to_date() -> None:
-    # CONTRIBUTING.md says how it is written
-    assert (ROOT / "policy/analysis/catalogue/README.md").read_text("utf-8") == catalogue.index()
+    # `python -m tests.catalogue` writes it.
+    assert INDEX.read_text("utf-8") == index()

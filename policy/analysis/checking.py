@@ -6,6 +6,7 @@ A compiled policy needs no parser, so modules that have one are imported where t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from itertools import chain as chained
 from typing import TYPE_CHECKING, Any, Final
@@ -52,27 +53,23 @@ class CallRequest:
 
 def requests_of(lines: Iterable[bytes], name: str) -> Iterator[CallRequest]:
     """Yield the call of each line that is not blank; an invalid call has a `problem`."""
+    from policy.core.call_json import parsed  # noqa: PLC0415  # of a stream alone
+
     for number, line in enumerate(lines, 1):
         # A line that is not UTF-8 is reported as a line that is not JSON.
         text = line.decode("utf-8", "surrogateescape").strip()
+        if not text:
+            continue
+        problem = "the call is longer than any call that is looked at"
         try:
-            if text:
-                yield _from_line(text)
+            if len(text) <= limits.CALL_CHARACTERS:
+                yield CallRequest(*call_of(parsed(text)))
+                continue
         except PolicyError as error:
-            yield CallRequest(problem=f"line {number:,} of {name}: {error.message}")
-
-
-def _from_line(text: str) -> CallRequest:
-    from policy.core.call_json import parsed  # noqa: PLC0415  # of a stream alone
-
-    if len(text) > limits.CALL_CHARACTERS:
-        raise PolicyError("the call is longer than any call that is looked at")
-    try:
-        value = parsed(text)
-    except (ValueError, RecursionError) as error:
-        raise PolicyError(f"this is not JSON: {str(error)[:100]}") from None
-    tool, call, chain = call_of(value)
-    return CallRequest(tool, call, chain)
+            problem = error.message
+        except (ValueError, RecursionError) as error:
+            problem = f"this is not JSON: {str(error)[:100]}"
+        yield CallRequest(problem=f"line {number:,} of {name}: {problem}")
 
 
 def call_of(
@@ -181,10 +178,7 @@ class Checker:
     def __init__(
         self, projects: Projects[Any], chain: tuple[str, ...], reading: str, *, modes: bool = False
     ) -> None:
-        self.projects = projects
-        self.modes = modes
-        self.chain = chain
-        self.reading = reading
+        self.projects, self.chain, self.reading, self.modes = projects, chain, reading, modes
         self.asked: dict[str, Offered] = {}
         self._of = cache(lambda title, *rest: _walked(projects, self.asked[title], *rest))
 
@@ -195,14 +189,19 @@ class Checker:
             PolicyError: the call is invalid and not of a stream, or `--chain` is no chain.
 
         """
-        if asked.problem:
-            return self._refused(asked, asked.problem)
         try:
-            return self._answer(asked)
+            if not asked.problem:
+                return self._answer(asked)
+            problem = asked.problem
         except PolicyError as error:
             if not asked.chain:
                 raise
-            return self._refused(asked, error.message)
+            problem = error.message
+        decision = Decision(Effect.DENY, Reason.MALFORMED)
+        chain = asked.chain or self.chain
+        return CheckAnswer(
+            chain, asked.tool, asked.call, decision, self.reading, "", "", problem=problem
+        )
 
     def told_apart(self, title: str) -> str:
         """Return what distinguishes a project of the calls so far; "" where no other is alike."""
@@ -214,14 +213,26 @@ class Checker:
         self.asked[project.title] = project
         names = (first, *names[1:])
         chain, denied = self._of(project.title, names, self.reading)
-        tool, call, hint = _call_of(asked, project, chain)
-        decision = _decided(chain, denied, tool, call)
+        tool, call, hint = asked.tool, asked.call, ""
+        if asked.text:
+            # Written as a matcher, so reading it takes a parser.
+            from policy.hosts.claims import call_of  # noqa: PLC0415
+            from policy.hosts.notation.semantics import dialect_of  # noqa: PLC0415
+            from policy.language.parse import parse_matcher  # noqa: PLC0415
+
+            dialect = dialect_of([chain.table])
+            tool, call = call_of(parse_matcher(asked.text), dialect)
+            hint = _misspelt(project, chain.table, dialect, tool, call)
+        decision = instead = _decided(chain, denied, tool, call)
         if decision.reason is Reason.MALFORMED:
             hint = _unreadable(chain.table, tool, call) or hint
-        other = self._otherwise(project.title, names)
-        instead = _decided(*other, tool, call) if other else decision
+        other = next(reading for reading in READINGS if reading != self.reading)
+        with suppress(PolicyError):  # it may have no such chain
+            instead = _decided(*self._of(project.title, names, other), tool, call)
         # A person may start more agents; a compiled policy does not hold them.
         starting = getattr(project, "all_starts", project.starts)
+        # No rule gives an agent a tool that it does not have.
+        no_remedy = denied or hint or instead.reason is Reason.UNAVAILABLE
         return CheckAnswer(
             chain=names,
             tool=tool,
@@ -235,12 +246,7 @@ class Checker:
             confirm={link.name: link.confirm for link in chain.links if link.confirm},
             instead=instead if instead.effect is not decision.effect else None,
             clauses=() if denied else chain.account(tool, call),
-            remedy=(
-                # No rule gives an agent a tool that it does not have.
-                None
-                if denied or hint or instead.reason is Reason.UNAVAILABLE
-                else self._remedy(asked, project.host, chain, tool, call)
-            ),
+            remedy=None if no_remedy else self._remedy(asked, project.host, chain, tool, call),
             modes=self._by_mode(project, names, tool, call) if self.modes else None,
             starts=() if first in starting else project.starts,
             hint=hint,
@@ -253,12 +259,13 @@ class Checker:
         if isinstance(self.projects, Compiled):
             raise PolicyError("a compiled policy holds one mode", help="name the files it is of")
         every: Any = (project, *getattr(project, "modes", {}).values())
-        chains = {
-            each.mode: _walked(self.projects, each, names, self.reading)
+        return {
+            each.mode: _decided(
+                *_walked(self.projects, each, names, self.reading), tool, call
+            ).effect
             for each in every
             if each.mode
         }
-        return {mode: _decided(*chain, tool, call).effect for mode, chain in chains.items()}
 
     def _remedy(
         self, asked: CallRequest, host: str, chain: Chain, tool: str, call: dict[str, object]
@@ -280,21 +287,6 @@ class Checker:
         # There the rules of one file are those of every agent.
         return evolve(found, links=()) if found and host in RULE_FILES else found
 
-    def _otherwise(self, title: str, names: tuple[str, ...]) -> _Walked | None:
-        """Return the chain in the other reading; None where it was not compiled."""
-        other = next(reading for reading in READINGS if reading != self.reading)
-        try:
-            return self._of(title, names, other)
-        except PolicyError:
-            return None
-
-    def _refused(self, asked: CallRequest, problem: str) -> CheckAnswer:
-        decision = Decision(Effect.DENY, Reason.MALFORMED)
-        chain = asked.chain or self.chain
-        return CheckAnswer(
-            chain, asked.tool, asked.call, decision, self.reading, "", "", problem=problem
-        )
-
     def _only_start(self) -> tuple[str, ...]:
         """Return the chain of the one agent that starts chains.
 
@@ -308,15 +300,15 @@ class Checker:
             for project in projects
             for name in project.starts
         ]
-        if len(starts) == 1:
-            return (starts[0],)
+        if len(starts) > 1:
+            msg = f"{len(starts)} agents start chains"
+            raise PolicyError(msg, file=label, help=f"name one of {quoted(starts)} with --chain")
         if not starts:
             findings = getattr(self.projects, "findings", ())
-            reports = [each for each in findings if each.severity.value == "error"]
-            why = f"; {reports[0].place}: {reports[0].message}" if reports else ""
+            errors = [each for each in findings if each.severity.value == "error"]
+            why = f"; {errors[0].place}: {errors[0].message}" if errors else ""
             raise PolicyError(f"no agent starts a chain{why}", file=label)
-        msg = f"{len(starts)} agents start chains"
-        raise PolicyError(msg, file=label, help=f"name one of {quoted(starts)} with --chain")
+        return (starts[0],)
 
 
 # The end of a call, and the start of another one.
@@ -336,9 +328,7 @@ def _misspelt(
     for part in table.use.parts:
         named |= part.rules.names
     if dialect.canonical(tool) not in named and not tool.startswith("mcp__"):
-        same = [name for name in sorted(named) if name.casefold() == tool.casefold()]
-        alike = [name for name in sorted(named) if abs(len(name) - len(tool)) < 2]
-        near = f"did you mean `{same[0]}`?" if same else closest(tool, alike)
+        near = closest(tool, [name for name in sorted(named) if abs(len(name) - len(tool)) < 2])
         return f"no rule names a tool `{tool}`; {near}" if near else ""
     agents = project.reading("attenuated").agents
     starts = dialect.canonical(tool) == dialect.canonical(SPAWN_TOOL)
@@ -352,30 +342,12 @@ def _unreadable(table: Table, tool: str, call: Mapping[str, object]) -> str:
         fields = row.argument.fields
         given = [name for name in fields if name in call]
         if fields and not given:
-            found = quoted(list(call)) if call else "no argument"
+            found = quoted(list(call)) or "no argument"
             return f"expected {quoted(fields, last='or')}, found {found}"
         for name in given:
-            value = call[name]
-            if value == "" or not isinstance(value, str):
-                found = "an empty one" if value == "" else f"{cited(value)}"
-                return f"expected a text as `{name}`, found {found}"
+            if call[name] == "" or not isinstance(call[name], str):
+                return f"expected a text as `{name}`, found {cited(call[name])}"
     return ""
-
-
-def _call_of(
-    asked: CallRequest, project: Offered, chain: Chain
-) -> tuple[str, dict[str, object], str]:
-    """Return the tool and the arguments of a call, and what may be misspelt in it, or ""."""
-    if not asked.text:
-        return asked.tool, asked.call, ""
-    # Written as a matcher, so reading it takes a parser.
-    from policy.hosts.claims import call_of  # noqa: PLC0415
-    from policy.hosts.notation.semantics import dialect_of  # noqa: PLC0415
-    from policy.language.parse import parse_matcher  # noqa: PLC0415
-
-    dialect = dialect_of([chain.table])
-    tool, call = call_of(parse_matcher(asked.text), dialect)
-    return tool, call, _misspelt(project, chain.table, dialect, tool, call)
 
 
 # A chain as far as it goes, and the denial that ends it.

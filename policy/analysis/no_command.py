@@ -22,17 +22,13 @@ ANYTHING: Final = "policy-witness"
 _DATA: Final = data_table("policy.analysis.lint", "commands")
 _CONTINUING: Final = frozenset(_DATA["shell"]["continuing"])
 _DOCUMENT_END: Final = re.compile(_DATA["shell"]["document_ends"])
-_COMPOUND: Final[dict[str, tuple[str, str]]] = {
-    word: (needed, sample.replace("ANY", ANYTHING))
-    for word, (needed, sample) in _DATA["compound"].items()
-}
 # The first word of a command, or the operator that it begins with.
 _FIRST: Final = re.compile(r"[|&;]+|[()]|[^\s|&;()]+(?=[\s|&;()]|\Z)")
+_WORDS: Final = re.compile(r"[()]|[^\s;()]+")
 QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
-# Behind these, a quote may stand for itself; within the others, quotes stand in quotes.
-_LITERAL: Final = ("<<", "#", "$'", "${")
-_NESTING: Final = ("$(", "`")
-_AT_END: Final = re.compile(r"(?<!\\)(&&|\|\|?|\|&|[<>])\s*\Z")
+_OPERATOR_AT_END: Final = re.compile(r"(?<!\\)(&&|\|\|?|\|&|[<>])\s*\Z")
+# A quote may stand for itself behind the first of these, and in quotes within the others.
+_OTHER_QUOTES: Final = ("<<", "#", "$'", "${", "$(", "`")
 
 
 def head_of(pattern: Pattern | None) -> str:
@@ -51,35 +47,35 @@ def why_no_command(entry: Entry, tool: str, dialect: Dialect) -> tuple[str, str]
     pattern, head = entry.pattern, head_of(entry.pattern)
     if pattern is None or not head or dialect.argument(tool).kind is not ArgumentKind.COMMAND:
         return None
-    if entry.effect is Effect.ALLOW and (why := _refused(entry, pattern, tool, dialect)):
-        return why
-    ends = head[:1] + (head[-1:] if pattern.exact else "")
-    if ends.strip(" \t\n") != ends and not _matches(
-        entry, pattern, freeze(pattern, "x"), tool, dialect
-    ):
-        case = "blanks" if entry.effect is Effect.ALLOW else "guarding"
-        return case, "a line break" if "\n" in ends else "a blank"
-    return None
+    allows = entry.effect is Effect.ALLOW
 
+    def is_matched(pattern: Pattern, text: str) -> bool:
+        """Return whether the rule alone, with *pattern*, decides the command *text*."""
+        otherwise = Effect.ASK if allows else Effect.ALLOW
+        line = Entry(tool, entry.effect, pattern, rule=entry.rule, form=entry.form)
+        table = Table.of(RuleSet((line,), otherwise, dialect))
+        call = witness_call(dialect, dialect.argument(tool), text)
+        return table.decide(tool, call).effect is not otherwise
 
-def _refused(entry: Entry, pattern: Pattern, tool: str, dialect: Dialect) -> tuple[str, str] | None:
-    """Return why a shell refuses every command that a line is about, or its host does."""
-    head = head_of(pattern)
-    found = _FIRST.match(head.lstrip(" \t\n"))
-    # The rest of a word may stand in the star.
-    first = found[0] if found and (pattern.exact or found[0] != head) else ""
-    if first in _CONTINUING:
-        return "continuing", first
-    needed, sample = _COMPOUND.get(first, ("", ""))
-    if pattern.exact:
-        if sample and head == first:
+    if allows:
+        found = _FIRST.match(head.lstrip(" \t\n"))
+        # The rest of a word may stand in the star.
+        first = found[0] if found and (pattern.exact or found[0] != head) else ""
+        if first in _CONTINUING:
+            return "continuing", first
+        needed, sample = _DATA["compound"].get(first, ("", ""))
+        if sample and pattern.exact and head == first:
             return "compound", first
-        missing = _missing(head, needed)
-        if missing:
+        if pattern.exact and (missing := _missing(head, needed)):
             return "unfinished", missing
-        return ("document", head) if _DOCUMENT_END.fullmatch(head) else None
-    if sample and not _matches(entry, Pattern.text(first + " *"), sample, tool, dialect):
-        return "compound", first
+        if pattern.exact and _DOCUMENT_END.fullmatch(head):
+            return "document", head
+        compound, star = sample.replace("ANY", ANYTHING), Pattern.text(f"{first} *")
+        if sample and not pattern.exact and not is_matched(star, compound):
+            return "compound", first
+    ends = head[:1] + (head[-1:] if pattern.exact else "")
+    if ends.strip(" \t\n") != ends and not is_matched(pattern, freeze(pattern, "x")):
+        return "blanks" if allows else "guarding", "a line break" if "\n" in ends else "a blank"
     return None
 
 
@@ -88,22 +84,8 @@ def _missing(text: str, needed: str) -> str:
     if needed and needed not in _WORDS.findall(text):
         return f"`{needed}`"
     plain = QUOTED.sub("", text)
-    if any(mark in text for mark in _LITERAL):
+    if any(mark in text for mark in _OTHER_QUOTES):
         return ""
-    if any(mark in text for mark in _NESTING):
-        return "`)`" if "$(" in plain and ")" not in text else ""
-    operator = _AT_END.search(plain)
+    operator = _OPERATOR_AT_END.search(plain)
     quote = next((each for each in "'\"" if each in plain), "")
     return f"`{quote}`" if quote else f"what follows `{operator[1]}`" if operator else ""
-
-
-_WORDS: Final = re.compile(r"[()]|[^\s;()]+")
-
-
-def _matches(entry: Entry, pattern: Pattern, text: str, tool: str, dialect: Dialect) -> bool:
-    """Return whether a rule alone, with *pattern*, decides the command *text*."""
-    otherwise = Effect.ASK if entry.effect is Effect.ALLOW else Effect.ALLOW
-    line = Entry(tool, entry.effect, pattern, rule=entry.rule, form=entry.form)
-    rules = RuleSet((line,), otherwise, dialect)
-    call = witness_call(dialect, dialect.argument(tool), text)
-    return Table.of(rules).decide(tool, call).effect is not otherwise

@@ -6,16 +6,14 @@ Those that another rule covers go, and so do rules with a credential.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from policy.analysis.diff import Change, diff_workspaces
-from policy.analysis.lint.checks import Positions, RuleSpelling, rule_findings
-from policy.analysis.lint.commands import command_findings
+from policy.analysis.lint import lint
+from policy.analysis.lint.checks import Positions
 from policy.analysis.remedy import folded, kin
-from policy.compare.witness import witness_call
 from policy.core.credentials import masked
-from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.core.finding import Severity
 from policy.core.source import Edit, Source, Span, edited
@@ -23,8 +21,9 @@ from policy.core.values import frozen
 from policy.files.opening import Overlay, Tree
 from policy.files.text import removal
 from policy.hosts.notation.semantics import dialect_of
+from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace, load_tree
-from policy.tables.dialect import ArgumentKind, Dialect
+from policy.tables.dialect import ArgumentKind
 
 __all__ = ["Fold", "folds"]
 
@@ -35,7 +34,8 @@ class Fold:
 
     Attributes:
         spans: the rules.
-        rule: in their place, or the one that covers them; "" for none, of rules with a credential.
+        rule: in their place; "" for none, of rules that others cover or with a credential.
+        title: what becomes of the rules.
         text: of the file with it.
         grants: what it grants that was not granted.
         exact: whether that is all.
@@ -44,20 +44,15 @@ class Fold:
 
     spans: tuple[Span, ...]
     rule: str
+    title: str
     text: str
-    grants: tuple[Change, ...]
-    exact: bool
+    grants: tuple[Change, ...] = ()
+    exact: bool = True
 
     @property
-    def file(self) -> str:
-        """The name of the file."""
-        return self.spans[0].source.name
-
-    @property
-    def title(self) -> str:
-        """What becomes of the rules."""
-        rules = f"{len(self.spans)} rule{'s' if len(self.spans) > 1 else ''}"
-        return f"{rules} as `{self.rule}`" if self.rule else f"without {rules} with a credential"
+    def key(self) -> tuple[str, ...]:
+        """The name of the file, and the texts of the rules."""
+        return self.spans[0].source.name, *(span.text for span in self.spans)
 
 
 def folds(
@@ -76,14 +71,19 @@ def folds(
         load: reads the tree with a fold made.
 
     """
-    for rule, spans in _patterns(tree, workspace, least):
-        source = spans[-1].source
-        without = _without(spans)
-        after = load(Overlay(tree, {source.name: without.encode()}))
-        diff = diff_workspaces(workspace, after)
-        if not rule or (diff.exact and not diff.changes):
-            # Where nothing changes, another rule covers them.
-            yield Fold(spans, rule and _covering(spans[0], after, rule), without, (), exact=True)
+    patterns = (each for one in workspace.projects for each in _patterns(tree, one, least))
+    for rule, spans in patterns:
+        source = spans[0].source
+        rules = f"{len(spans)} rule{'s' if len(spans) > 1 else ''}"
+        text = source.text
+        for span in reversed(spans):
+            text = edited(text, removal(Source(source.name, text).span(span.start, span.end)))
+        if not rule:
+            yield Fold(spans, "", f"without {rules} with a credential", text)
+            continue
+        diff = diff_workspaces(workspace, load(Overlay(tree, {source.name: text.encode()})))
+        if diff.exact and not diff.changes:
+            yield Fold(spans, "", f"without {rules} that others cover", text)
             continue
         # The last stays in its place: each of the others has an item behind it.
         *others, last = spans
@@ -91,74 +91,49 @@ def folds(
         text = edited(source.text, [*edits, Edit(last, json.dumps(rule, ensure_ascii=False))])
         overlay = Overlay(tree, {source.name: text.encode()})
         after = load(overlay)
-        if _is_warned_about(overlay, after, source.name, rule):
+        if any(
+            finding.severity is not Severity.NOTE and f"`{rule}`" in finding.message
+            for finding in lint(overlay, after, most=0).findings
+        ):
             continue
         diff = diff_workspaces(workspace, after)
         grants = tuple(change for change in diff.changes if change.widened)
-        yield Fold(spans, rule, text, grants, diff.exact)
+        yield Fold(spans, rule, f"{rules} as `{rule}`", text, grants, diff.exact)
 
 
-def _without(spans: Sequence[Span]) -> str:
-    """Return the text of the file of *spans*, which are rules, without them."""
-    name, text = spans[0].source.name, spans[0].source.text
-    for span in sorted(spans, key=_start, reverse=True):
-        text = edited(text, removal(Source(name, text).span(span.start, span.end)))
-    return text
-
-
-def _covering(span: Span, workspace: Workspace, otherwise: str) -> str:
-    """Return the rule of *workspace* that decides the command of the rule at *span*."""
-    tool, _, command = json.loads(span.text).removesuffix(")").partition("(")
-    for project in workspace.projects:
-        table = project.enforced.start(project.starts[0]).table
-        dialect = dialect_of([table])
-        decision = table.decide(tool, witness_call(dialect, dialect.argument(tool), command))
-        if decision.effect is Effect.ALLOW and decision.because:
-            return decision.because[0].rule
-    return otherwise
-
-
-def _patterns(
-    tree: Tree, workspace: Workspace, least: int
-) -> Iterator[tuple[str, tuple[Span, ...]]]:
+def _patterns(tree: Tree, project: Project, least: int) -> Iterator[tuple[str, tuple[Span, ...]]]:
     """Yield patterns for exact command rules of one program and subcommand, and these rules.
 
     The pattern of rules with a credential is "".
     """
-    for project in workspace.projects:
-        dialect = dialect_of([project.enforced.start(project.starts[0]).table])
-        positions = Positions(project, tree.source)
-        found: dict[str, dict[str, Span]] = {}
-        for written in project.written:
-            if written.effect is not Effect.ALLOW:
+    dialect = dialect_of([project.enforced.start(project.starts[0]).table])
+    positions = Positions(project, tree.source)
+    found: dict[str, dict[str, Span]] = {}
+    for written in project.written:
+        span = positions.span(written.place, written.rule)
+        if span and written.effect is Effect.ALLOW and span.text == json.dumps(written.rule):
+            found.setdefault(written.place.file, {})[written.rule] = span
+    for spans in found.values():
+        groups: dict[str, list[str]] = {}
+        commands = []
+        for rule in spans:
+            tool, shared = kin(rule, dialect)
+            program = shared.partition(" ")[0]
+            if masked(rule) != rule:
+                groups.setdefault("", []).append(rule)
+            elif "*" in rule or dialect.argument(tool).kind is not ArgumentKind.COMMAND:
                 continue
-            because = Because(written.rule, written.effect, "", written.place)
-            span = positions.span(because)
-            if span is not None and span.text == json.dumps(written.rule):
-                found.setdefault(written.place.file, {})[written.rule] = span
-        for spans in found.values():
-            secret = [rule for rule in spans if masked(rule) != rule]
-            groups = {"": secret} if secret else {}
-            single = [rule for rule in spans if "*" not in rule and rule not in secret]
-            programs = _programs(single, least, dialect)
-            rest = set(single).difference(*programs.values())
-            commands = [rule for rule in single if rule in rest and _has_subcommand(rule, dialect)]
-            several = folded(commands, least, dialect).items()
-            groups |= programs | {rule: [*some] for rule, some in several if len(some) > 1}
-            for rule, members in groups.items():
-                yield rule, tuple(sorted(map(spans.__getitem__, members), key=_start))
-
-
-def _programs(rules: Iterable[str], least: int, dialect: Dialect) -> dict[str, list[str]]:
-    """Return patterns for programs without subcommands, and at least *least* rules of each."""
-    found: dict[str, list[str]] = {}
-    for rule in rules:
-        tool, _, command = rule.removesuffix(")").partition("(")
-        program, _, operands = command.partition(" ")
-        is_command = dialect.argument(tool).kind is ArgumentKind.COMMAND
-        if is_command and program in _WITHOUT_SUBCOMMANDS and operands:
-            found.setdefault(f"{tool}({program} *)", []).append(rule)
-    return {rule: members for rule, members in found.items() if len(members) >= least}
+            elif program in _WITHOUT_SUBCOMMANDS:
+                groups.setdefault(f"{tool}({program} *)", []).append(rule)
+            elif " " in shared:
+                commands.append(rule)
+        several = groups | {
+            rule: [*some] for rule, some in folded(commands, least, dialect).items()
+        }
+        for rule, members in several.items():
+            if not rule or len(members) >= least:
+                places = sorted((spans[member] for member in members), key=lambda span: span.start)
+                yield rule, tuple(places)
 
 
 # Programs that look at the files they are given, and have no subcommands.
@@ -168,24 +143,3 @@ _WITHOUT_SUBCOMMANDS: Final = frozenset(
     " prettier psalm pycodestyle pylint pyright pytest rspec rubocop rustfmt scalafmt shellcheck"
     " shfmt standardrb stylelint swiftlint tap tsc tslint xmllint yamllint".split()
 )
-
-
-def _has_subcommand(rule: str, dialect: Dialect) -> bool:
-    tool, shared = kin(rule, dialect)
-    return dialect.argument(tool).kind is ArgumentKind.COMMAND and " " in shared
-
-
-def _start(span: Span) -> int:
-    return span.start
-
-
-def _is_warned_about(tree: Tree, workspace: Workspace, file: str, rule: str) -> bool:
-    for project in workspace.projects:
-        positions = Positions(project, tree.source)
-        if any(place.file == file and text == rule for place, text in positions.lines):
-            spelling = RuleSpelling(rule, tree.source(file).whole())
-            found = [*rule_findings(spelling), *command_findings(positions)]
-            return any(
-                each.severity is not Severity.NOTE and f"`{rule}`" in each.message for each in found
-            )
-    return False

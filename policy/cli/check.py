@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain as chained
 from pathlib import Path
 
 from policy.analysis.checking import CallRequest, CheckAnswer, Checker, chain_of, requests_of
-from policy.analysis.inputs import DecidingPolicy, Hosts, InputTree, compiled_at, load_here, read
+from policy.analysis.inputs import DecidingPolicy, Hosts, compiled_at, load_here, read
 from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, dumps, shape
@@ -40,13 +40,18 @@ def run(options: argparse.Namespace, console: Console) -> int:
     found, words = _path_and_words(options)
     chain = chain_of(options.chain) if options.chain else ()
     checker = Checker(found.projects, chain, options.reading, modes=options.modes)
-    keep = _recording(options, checker) if options.record else None
+    recorder = None
+    if options.record:
+        from policy.analysis.records.record import Record, Recorder  # noqa: PLC0415  # rare
+
+        recorder = Recorder(Path(options.record), options.redact)
     answers: list[CheckAnswer] = []
     status = 0
     for number, asked in enumerate(_requests(options, words)):
         answer = checker.answer(asked)
-        if keep is not None and not answer.problem:
-            keep(answer)
+        if recorder is not None and not answer.problem:
+            record = Record.of(answer.chain, answer.tool, answer.call, answer.decision)
+            recorder.append(evolve(record, project=checker.told_apart(answer.project)))
         # A stream of calls is answered call by call.
         if options.format == "json":
             console.write(dumps(_json(answer), indent=None) + "\n")
@@ -54,7 +59,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.line("\n" * bool(number) + terminal(blocks(answer, found), console.page)[:-1])
         if options.output or options.format not in {"json", "text"}:
             answers.append(answer)
-        status = max(status, _status(answer))
+        denied = int(answer.decision.effect is not Effect.ALLOW)
+        status = max(status, 2 if answer.problem else denied)
     report = doc.Report(
         "Calls and what they get",
         lambda: {"answers": [_json(answer) for answer in answers]},
@@ -63,18 +69,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     publish(report, options, console, printed=options.format not in {"json", "text"})
     # An unreadable file may hold a rule about these calls.
     return 2 if console.unreadable(found.findings(checker.asked.values())) else status
-
-
-def _recording(options: argparse.Namespace, checker: Checker) -> Callable[[CheckAnswer], None]:
-    from policy.analysis.records.record import Record, Recorder  # noqa: PLC0415  # rarely asked for
-
-    recorder = Recorder(Path(options.record), options.redact)
-
-    def keep(answer: CheckAnswer) -> None:
-        record = Record.of(answer.chain, answer.tool, answer.call, answer.decision)
-        recorder.append(evolve(record, project=checker.told_apart(answer.project)))
-
-    return keep
 
 
 def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[str]]:
@@ -102,22 +96,22 @@ def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[s
     if found is None:
         every = bool(options.chain or options.calls)
         files = load_here(".", Hosts.of(options), options.root, every=every)
-        _check_first(words, files)
+        classes = (
+            classes for each in files.workspace.projects for classes in each.tool_classes.values()
+        )
+        first = words[0] if len(words) > 1 else ""
+        if (
+            first
+            and first == first.lower()
+            and "(" not in first
+            and first not in {*chained(*classes)}
+        ):
+            raise PolicyError(
+                f"{quoted([first])} is neither a folder nor a file, a revision or a known tool",
+                help=f"if it is a tool, name the folder first: `policy check . {visible(first)}`",
+            )
         found = DecidingPolicy(files.workspace, files)
     return found, words
-
-
-def _check_first(words: Sequence[str], here: InputTree) -> None:
-    """Raise PolicyError where the first of several words is a path that is not there."""
-    named = {
-        tool for each in here.workspace.projects for tool in chained(*each.tool_classes.values())
-    }
-    first = words[0] if len(words) > 1 else ""
-    if first and first == first.lower() and "(" not in first and first not in named:
-        raise PolicyError(
-            f"{quoted([first])} is neither a folder nor a file, a revision or a known tool",
-            help=f"if it is a tool, name the folder before it: `policy check . {visible(first)}`",
-        )
 
 
 def _files(word: str, options: argparse.Namespace) -> DecidingPolicy | None:
@@ -147,14 +141,9 @@ def _requests(options: argparse.Namespace, words: list[str]) -> Iterator[CallReq
 # --- what an answer looks like -----------------------------------------------------
 
 
-def _status(answer: CheckAnswer) -> int:
-    return 2 if answer.problem else int(answer.decision.effect is not Effect.ALLOW)
-
-
 def _why_of(answer: CheckAnswer) -> str:
     """Return the reason, as a clause."""
-    caller = answer.chain[-1] if answer.chain else ""
-    return answer.problem or answer.message or explained(answer.decision, caller)
+    return answer.problem or answer.message or explained(answer.decision, answer.agent)
 
 
 def _json(answer: CheckAnswer) -> Object:
@@ -171,20 +160,10 @@ _OPTIONAL = frozenset("clauses confirm denied hint instead modes problem remedy 
 _SAID: Final = {"attenuated": "declared", "enforced": "enforced"}
 
 
-def _lists(remedy: Remedy, verb: str) -> str:
-    """Return the lists of agents that a rule belongs to."""
-    own = [link for link in remedy.links if link not in remedy.delegating]
-    found = {verb: own, "delegate": remedy.delegating}
-    told = [f"`{name}` of {quoted(links)}" for name, links in found.items() if links]
-    return " and to ".join(told) or f"`{verb}`"
-
-
 def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     """Return an answer, with the lines of the rules of *found* behind it."""
-    decision = answer.decision
+    decision, chain, instead = answer.decision, answer.chain, answer.instead
     spans = found.spans(decision.because)
-    who = f"{chain_text(answer.chain)} in {answer.project}, {_SAID[answer.reading]}"
-    other = next(reading for reading in READINGS if reading != answer.reading)
     rows: list[tuple[str, doc.Text]] = []
     plain = decision.because and decision.reason is Reason.RULE and not answer.message
     if not plain:
@@ -196,57 +175,48 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     if _says_more(answer.clauses, answer.call, decision):
         rows += clause_rows(answer.clauses)
     if answer.remedy is not None:
-        verb = "allow" if decision.effect is not Effect.ALLOW else "deny"
-        rules = doc.joined((doc.Ink(each, "code") for each in answer.remedy.rules), " and ")
-        rows.append((f"to {verb}", ("add ", rules, f" to {_lists(answer.remedy, verb)}")))
-        if answer.remedy.runs:
-            runs = doc.Ink(answer.remedy.runs, "code")
-            rows.append(("", ("that allows any command, e.g. ", runs)))
+        rows += _advice(answer.remedy, "deny" if decision.effect is Effect.ALLOW else "allow")
     if answer.hint:
         rows.append(("note", answer.hint))
     if answer.modes is not None:
-        rows.append(("modes", _modes(answer.modes)))
+        modes = answer.modes.items()
+        by_effect = {e: [mode for mode, got in modes if got is e] for e in reversed(Effect)}
+        told = [(effect(e), f" in {quoted(some)}") for e, some in by_effect.items() if some]
+        rows.append(("modes", doc.joined(told, "; ") if told else "the host has none"))
+    who = f"{chain_text(chain)} in {answer.project}, {_SAID[answer.reading]}"
     rows.append(("chain", who))
     if len(decision.links) > 1 and decision.effect is Effect.ASK:
         some = f"each of {quoted(decision.links)}; some hosts need every one of them to confirm"
         rows.append(("asked by", some))
     if answer.starts:
-        first = answer.chain[0]
-        told = (
-            f"chains start at {quoted(answer.starts)}; this holds if a session starts as `{first}`"
-        )
-        rows.append(("note", told))
-    rows += _left_out(found)
-    for agent, by in answer.confirm.items():
-        told = f"starting `{agent}` must be confirmed first: {quoted(by)} asks"
-        rows.append(("note", told))
-    if answer.instead is not None:
-        rows.append((_SAID[other], because_text(answer.instead, answer.agent)))
-    shown = [doc.Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
-    instead: doc.Text = ""
-    if answer.instead is not None:
-        other_effect = effect(answer.instead.effect)
-        instead = (f"  as {_SAID[answer.reading]}; ", other_effect, f" as {_SAID[other]}")
-    head = (effect(decision.effect), "  ", call(answer.tool, answer.call), instead)
-    return [doc.Item(head, (doc.Labelled(tuple(rows)), *shown))]
-
-
-def _left_out(found: DecidingPolicy) -> Iterator[tuple[str, doc.Text]]:
-    """Yield what a session also reads where the files lie, and what none reads."""
+        first = f"this holds if a session starts as `{chain[0]}`"
+        rows.append(("note", f"chains start at {quoted(answer.starts)}; {first}"))
+    # What a session also reads where the files lie, and what none reads.
     if found.files is not None and found.files.guesses:
-        yield "note", found.files.guesses
-    beside = found.files.beside if found.files is not None else ()
-    if beside:
-        told = f"not read, and in force for a session there: {quoted([*map(str, beside)])}"
-        yield "note", f"{told} (`--from`)"
+        rows.append(("note", found.files.guesses))
+    if found.files is not None and found.files.beside:
+        beside = quoted([*map(str, found.files.beside)])
+        rows.append(("note", f"not read, and in force for a session there: {beside} (`--from`)"))
+    for agent, by in answer.confirm.items():
+        rows.append(("note", f"starting `{agent}` must be confirmed first: {quoted(by)} asks"))
+    head: list[doc.Text] = [effect(decision.effect), "  ", call(answer.tool, answer.call)]
+    if instead is not None:
+        other = _SAID[next(reading for reading in READINGS if reading != answer.reading)]
+        rows.append((other, because_text(instead, answer.agent)))
+        head += [f"  as {_SAID[answer.reading]}; ", effect(instead.effect), f" as {other}"]
+    shown = [doc.Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
+    return [doc.Item(tuple(head), (doc.Labelled(tuple(rows)), *shown))]
 
 
-def _modes(modes: Mapping[str, Effect]) -> doc.Text:
-    if not modes:
-        return "the host has none"
-    by_effect = {one: [m for m, got in modes.items() if got is one] for one in reversed(Effect)}
-    told = ((effect(one), f" in {quoted(some)}") for one, some in by_effect.items() if some)
-    return doc.joined(told, "; ")
+def _advice(remedy: Remedy, verb: str) -> Iterator[tuple[str, doc.Text]]:
+    """Yield which rules to add to which lists of agents."""
+    own = [link for link in remedy.links if link not in remedy.delegating]
+    lists = {verb: own, "delegate": remedy.delegating}
+    told = [f"`{name}` of {quoted(links)}" for name, links in lists.items() if links]
+    rules = doc.joined((doc.Ink(each, "code") for each in remedy.rules), " and ")
+    yield f"to {verb}", ("add ", rules, f" to {' and to '.join(told) or f'`{verb}`'}")
+    if remedy.runs:
+        yield "", ("that allows any command, e.g. ", doc.Ink(remedy.runs, "code"))
 
 
 def _says_more(clauses: Sequence[Clause], call: Mapping[str, object], decision: Decision) -> bool:
@@ -275,7 +245,8 @@ def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, doc.Text]]:
         for clause in clauses
         if clause.does is Does.RUNS
         or clause.decision.effect is not Effect.ALLOW
-        or _is_ruled(clause)
+        # A written rule allows that a file is changed.
+        or (clause.does in _CHANGES and any(rule.place for rule in clause.decision.because))
     ]
     strict = sorted(range(len(told)), key=lambda number: (told[number].decision.effect, number))
     texts = [_clause(told[number]) for number in sorted(strict[:_MOST])]
@@ -284,36 +255,27 @@ def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, doc.Text]]:
     return [("" if number else "parts", text) for number, text in enumerate(texts)]
 
 
-def _is_ruled(clause: Clause) -> bool:
-    """Return whether a written rule allows that a file is changed."""
-    written = any(because.place for because in clause.decision.because)
-    return written and clause.does in {Does.WRITES, Does.REMOVES}
+_CHANGES = (Does.WRITES, Does.REMOVES)
 
 
 def _clause(clause: Clause) -> doc.Text:
-    hides = clause.does is Does.HIDES
-    does = "" if hides else f"{clause.does.value} "
+    decision, hides = clause.decision, clause.does is Does.HIDES
     shown = clause.text
     if hides and len(shown) > _LONGEST:
         shown = f"{shown[:_LONGEST]}…"
-    what: doc.Text = (
-        doc.Ink(shown, "code")
-        if shown
-        else "it"
-        if clause.why
-        else sentences()["unknown"][clause.does.value]
-    )
-    why = clause.why or (" (", _why(clause), ")")
-    word = effect(clause.decision.effect)
-    return (word, " " * (6 - len(word.text)), does, what, " " if clause.why else "", why)
-
-
-def _why(clause: Clause) -> doc.Text:
-    if clause.decision.because:
-        rules = ((f"{b.effect} ", doc.Ink(b.rule, "rule")) for b in clause.decision.because)
-        return doc.joined(rules, " and ")
-    if clause.does is Does.HIDES:
-        return "it may hold commands that were not found"
-    reason, allowed = clause.decision.reason, clause.decision.effect is Effect.ALLOW
-    key = "allowed" if allowed and reason is Reason.DEFAULT else reason.value
-    return str(sentences()["parts"].get(key, reason.value))
+    what: doc.Text = doc.Ink(shown, "code")
+    if not shown:
+        what = "it" if clause.why else sentences()["unknown"][clause.does.value]
+    why: doc.Text = ""
+    if decision.because:
+        rules = ((f"{b.effect} ", doc.Ink(b.rule, "rule")) for b in decision.because)
+        why = doc.joined(rules, " and ")
+    elif hides:
+        why = "it may hold commands that were not found"
+    else:
+        by_default = decision.effect is Effect.ALLOW and decision.reason is Reason.DEFAULT
+        key = "allowed" if by_default else decision.reason.value
+        why = str(sentences()["parts"].get(key, decision.reason.value))
+    word = effect(decision.effect)
+    told = (" ", clause.why) if clause.why else (" (", why, ")")
+    return (word, " " * (6 - len(word.text)), "" if hides else f"{clause.does.value} ", what, *told)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from policy.analysis.inputs import Hosts, InputTree, load_here, read, with_something
-from policy.analysis.lint import Linted, Mended, baseline_text, compare_with_baseline, lint, mend
+from policy.analysis.lint import Linted, Mended, baseline_text, lint, mend, without_known
 from policy.cli.console import Console, publish
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import Block, Paragraph, Report
@@ -25,43 +24,36 @@ from policy.cli.report.words import (
 )
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
-from policy.core.source import Source, quoted
-from policy.core.values import evolve, frozen
+from policy.core.source import quoted
+from policy.core.values import frozen
 from policy.files.opening import is_unreadable, open_tree
 from policy.files.text import decode
 from policy.files.trees import Folder, SingleFile, Tree
 from policy.files.writing import file_errors, replace_files
 from policy.hosts.workspace import load_tree
 
-if TYPE_CHECKING:
-    from policy.analysis.diff import Change
-    from policy.analysis.tidy import Fold
-
 # Findings of one code that are shown; others are counted.
 _MOST_ALIKE = 5
 # Files that were not read and are named.
 _MOST_UNREAD = 3
-
 # Overlapping edits take one run each.
 _MOST_RUNS = 8
+# Why a finding of the baseline does not count.
+_KNOWN = "in the baseline"
 
 
 @frozen
 class LintReport(Linted):
-    """The findings that count, and what was read.
+    """The findings that count, and what was read; those in the baseline are suppressed.
 
     Attributes:
         label: of the tree.
-        known: findings in the baseline.
-        gone: the number of entries of the baseline without a finding.
         unread: the files that no front end reads.
         read: the number of files that were read.
 
     """
 
     label: str = ""
-    known: tuple[Finding, ...] = ()
-    gone: int = 0
     unread: tuple[str, ...] = ()
     read: int = 0
 
@@ -70,12 +62,8 @@ class LintReport(Linted):
         """A summary on one line."""
         held = f" with {count(self.rules, 'rule')}" if self.rules else ""
         parts = [findings_summary(self.findings), f"{count(self.read, 'file')}{held} read"]
-        numbers = (
-            (sum(bool(finding.edits) for finding in self.findings), "can be fixed with --fix"),
-            (len(self.suppressed), "suppressed"),
-            (len(self.known), "in the baseline"),
-            (self.gone, "of the baseline gone"),
-        )
+        fixable = sum(bool(finding.edits) for finding in self.findings)
+        numbers = ((fixable, "can be fixed with --fix"), (len(self.suppressed), "suppressed"))
         parts += [f"{number:,} {what}" for number, what in numbers if number]
         if self.unread:
             named = quoted(self.unread, _MOST_UNREAD)
@@ -88,24 +76,18 @@ def run(options: argparse.Namespace, console: Console) -> int:
     found = load_here(options.path, Hosts.of(options), every=True, empty=True)
     if options.fix or options.diff or options.tidy:
         _check_fixable(found.tree, options.path)
-    baseline = _baseline(options.baseline)
-    report = _linted(found, options, baseline)
-
-    def look(tree: Tree) -> tuple[InputTree, LintReport]:
-        found = read(tree, Hosts.of(options), empty=True)
-        return found, _linted(found, options, baseline)
-
+    report = _linted(found, options)
     if options.write_baseline:
         return _write_baseline(Path(options.write_baseline), report.findings, console)
     if options.diff:
         would = _show_mending(found, report.findings, console)
         return int(_tidy(found, options, console) or would) if options.tidy else would
     if options.fix:
-        found, report = _mend_files(found, report, look, console)
+        found, report = _mend_files(found, report, options, console)
     if options.tidy and _tidy(found, options, console):
-        found, report = look(open_tree(found.tree.label))
+        found, report = _look_again(found, options)
         if options.fix and any(finding.edits for finding in report.findings):
-            found, report = _mend_files(found, report, look, console)
+            found, report = _mend_files(found, report, options, console)
     page = Report(
         f"Findings in `{report.label}`",
         partial(_json, report),
@@ -130,9 +112,12 @@ def _check_fixable(tree: Tree, path: str) -> None:
         )
 
 
-def _linted(found: InputTree, options: argparse.Namespace, baseline: Source | None) -> LintReport:
+def _linted(found: InputTree, options: argparse.Namespace) -> LintReport:
     """Return the report on the files of *found*; the options choose what counts."""
-    select, ignore = (_codes(given) for given in (options.select, options.ignore))
+    select, ignore = (
+        tuple(code.strip() for text in given for code in text.split(",") if code.strip())
+        for given in (options.select, options.ignore)
+    )
 
     def counts(finding: Finding) -> bool:
         selected = not select or finding.code.startswith(select)
@@ -141,33 +126,33 @@ def _linted(found: InputTree, options: argparse.Namespace, baseline: Source | No
     linted = lint(found.tree, found.workspace)
     if not linted.findings:
         with_something(found)
-    findings = tuple(filter(counts, linted.findings))
-    report = LintReport(
-        findings,
-        tuple(pair for pair in linted.suppressed if counts(pair[0])),
-        label=found.workspace.label,
-        unread=tuple(file.path for file in found.workspace.unread),
-        read=len(found.workspace.files),
-        rules=linted.rules,
+    findings = [finding for finding in linted.findings if counts(finding)]
+    known: list[Finding] = []
+    if options.baseline is not None:
+        path = Path(options.baseline)
+        if not path.is_file():
+            help_ = "--write-baseline writes one"
+            raise PolicyError("there is no such file", file=options.baseline, help=help_)
+        baseline = decode(options.baseline, SingleFile(path).read(path.name))
+        findings, known = without_known(findings, baseline)
+    return LintReport(
+        tuple(findings),
+        (
+            *(pair for pair in linted.suppressed if counts(pair[0])),
+            *((finding, _KNOWN) for finding in known),
+        ),
+        linted.rules,
+        found.workspace.label,
+        tuple(file.path for file in found.workspace.unread),
+        len(found.workspace.files),
     )
-    if baseline is not None:
-        compared = compare_with_baseline(findings, baseline)
-        report = evolve(report, findings=compared.new, known=compared.known, gone=compared.gone)
-    return report
 
 
-def _codes(given: Iterable[str]) -> tuple[str, ...]:
-    """Return the prefixes of codes in options, which commas separate."""
-    return tuple(code.strip() for text in given for code in text.split(",") if code.strip())
-
-
-def _baseline(name: str | None) -> Source | None:
-    if name is None:
-        return None
-    path = Path(name)
-    if not path.is_file():
-        raise PolicyError("there is no such file", file=name, help="--write-baseline writes one")
-    return decode(name, SingleFile(path).read(path.name))
+def _look_again(found: InputTree, options: argparse.Namespace) -> tuple[InputTree, LintReport]:
+    """Return the files and the report on them after a change."""
+    # A tree of its own, since the one before remembers what it has read.
+    found = read(open_tree(found.tree.label), Hosts.of(options), empty=True)
+    return found, _linted(found, options)
 
 
 def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console) -> int:
@@ -183,10 +168,7 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
 
 
 def _mend_files(
-    found: InputTree,
-    report: LintReport,
-    look: Callable[[Tree], tuple[InputTree, LintReport]],
-    console: Console,
+    found: InputTree, report: LintReport, options: argparse.Namespace, console: Console
 ) -> tuple[InputTree, LintReport]:
     """Make the edits of *report* in place, and return what is left.
 
@@ -194,7 +176,7 @@ def _mend_files(
         PolicyError: a file cannot be written.
 
     """
-    made, files, last = 0, set[str](), Mended({}, (), ())
+    made, files = 0, set[str]()
     for _ in range(_MOST_RUNS):
         last = _mended(found, report.findings)
         if not last.contents:
@@ -203,8 +185,7 @@ def _mend_files(
         replace_files({folder / path: both for path, both in last.contents.items()})
         made += len(last.made)
         files |= last.contents.keys()
-        # A tree of its own, since this one remembers what it has read.
-        found, report = look(open_tree(found.tree.label))
+        found, report = _look_again(found, options)
     _complain(last, console)
     console.say(f"{count(made, 'finding')} fixed in {count(len(files), 'file')}")
     return found, report
@@ -227,8 +208,8 @@ def _mended(found: InputTree, findings: Iterable[Finding]) -> Mended:
 
 
 def _complain(mended: Mended, console: Console) -> None:
-    for refused in mended.refused:
-        console.say(f"{', '.join(refused.files)}: not fixed: {refused.why}")
+    for file, why in mended.refused.items():
+        console.say(f"{file}: not fixed: {why}")
 
 
 def _tidy(found: InputTree, options: argparse.Namespace, console: Console) -> bool:
@@ -236,38 +217,24 @@ def _tidy(found: InputTree, options: argparse.Namespace, console: Console) -> bo
     from policy.analysis.tidy import folds  # noqa: PLC0415  # it compares
 
     load = partial(load_tree, front_ends=found.front_ends)
-    tree, declined, made = found.tree, set[tuple[str, str]](), 0
-    while True:
-        # A fold moves the places of the others.
-        left = (
-            fold
-            for fold in folds(tree, load(tree), load=load)
-            if (fold.file, fold.rule) not in declined
-        )
-        fold = next(left, None)
-        if fold is None:
-            break
-        declined.add((fold.file, fold.rule))
-        _show_fold(fold, console)
+    tree, seen, made = found.tree, set[tuple[str, ...]](), 0
+    # A fold that is made moves the places of the others.
+    while fold := next((f for f in folds(tree, load(tree), load=load) if f.key not in seen), None):
+        seen.add(fold.key)
+        file, old = fold.key[0], fold.spans[0].source.text
+        console.difference(file, old, fold.text, fold.title)
+        told = "no more than before"
+        if fold.grants:
+            calls = (call_text(each.difference.tool, each.difference.call) for each in fold.grants)
+            some = quoted([*dict.fromkeys(calls)], _MOST_ALIKE)
+            told = f"more calls of `{fold.rule}` than the rules that it replaces, e.g. {some}"
+        console.line(f"grants {told}{'' if fold.exact else '; there may be others'}\n")
         if not options.diff and (options.yes or console.confirms("Make this fold?")):
-            path = (found.tree.root or Path()) / fold.file
-            replace_files({path: (tree.read(fold.file), fold.text.encode())})
+            path = (found.tree.root or Path()) / file
+            replace_files({path: (tree.read(file), fold.text.encode())})
             tree, made = open_tree(found.tree.label), made + 1
-    console.say(f"{count(len(declined), 'fold')} found, {made:,} made")
-    return bool(made or (declined and options.diff))
-
-
-def _show_fold(fold: Fold, console: Console) -> None:
-    old = fold.spans[0].source.text
-    console.difference(fold.file, old, fold.text, fold.title)
-    calls = dict.fromkeys(map(_witness, fold.grants))
-    more = f"more calls of `{fold.rule}` than the rules that it replaces, e.g. "
-    told = f"{more}{quoted(list(calls), _MOST_ALIKE)}" if calls else "no more than before"
-    console.line(f"grants {told}{'' if fold.exact else '; there may be others'}\n")
-
-
-def _witness(change: Change) -> str:
-    return call_text(change.difference.tool, change.difference.call)
+    console.say(f"{count(len(seen), 'fold')} found, {made:,} made")
+    return bool(made or (seen and options.diff))
 
 
 # --- what a report looks like ------------------------------------------------------
@@ -284,10 +251,7 @@ def _json(report: LintReport) -> Object:
     totals = Counter(finding.severity.value for finding in report.findings)
     return {
         **shape(report),
-        "suppressed": [
-            {**shape(finding), "suppression": comment.reason}
-            for finding, comment in report.suppressed
-        ],
+        "suppressed": [{**shape(one), "suppression": reason} for one, reason in report.suppressed],
         "totals": {word: totals[word] for word in ("error", "warning", "note")},
     }
 
@@ -296,6 +260,8 @@ def _results(report: LintReport) -> list[Result]:
     """Return *report* as results; those that do not count are marked."""
     return [
         *map(Result, report.findings),
-        *(Result(one, "inSource", comment.reason) for one, comment in report.suppressed),
-        *(Result(one, "external", "in the baseline") for one in report.known),
+        *(
+            Result(finding, "external" if reason == _KNOWN else "inSource", reason)
+            for finding, reason in report.suppressed
+        ),
     ]

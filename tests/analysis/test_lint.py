@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from policy.analysis.lint import baseline_text, compare_with_baseline, lint, mend
+from policy.analysis.lint import baseline_text, lint, mend, without_known
 from policy.analysis.lint.checks import Positions
 from policy.analysis.lint.dead import TriedRules, dead_rule_findings
 from policy.analysis.lint.running import running
@@ -163,8 +163,7 @@ def test_a_program_that_another_rule_denies_runs_nothing() -> None:
         # What they read from the standard input.
         ("bash", "echo policy-witness | bash"),
         ("python3 -", "echo policy-witness | python3 -"),
-        ("ssh -p 22 host", "echo policy-witness | ssh -p 22 host"),
-        ("docker exec -i app sh", "echo policy-witness | docker exec -i app sh"),
+        ("ssh host", "echo policy-witness | ssh host"),
         # Options end, or the word that the star stands for is another program's.
         ("sort -u -- *", ""),
         ("rg -n -- *", ""),
@@ -533,8 +532,8 @@ def test_a_comment_with_code_and_reason_suppresses_the_findings_of_its_line() ->
     assert "twin-shell" in codes(team("Bash, PowerShell", "Bash(rm *)"))
     report = linted(team("Bash, PowerShell", SUPPRESSED))
     assert [finding.code for finding in report.findings] == []
-    ((finding, comment),) = report.suppressed
-    assert (finding.code, comment.reason) == ("twin-shell", "there is no PowerShell here")
+    ((finding, reason),) = report.suppressed
+    assert (finding.code, reason) == ("twin-shell", "there is no PowerShell here")
 
 
 def test_a_comment_on_a_line_of_its_own_is_about_the_next() -> None:
@@ -574,7 +573,7 @@ AT = "code: looks-absolute, file: .claude/settings.json, reason: it is meant so"
 def test_a_file_suppresses_findings_of_formats_without_comments() -> None:
     found = linted(ignoring(AT))
     assert found.findings == ()
-    assert [(f.code, by.reason) for f, by in found.suppressed] == [
+    assert [(f.code, reason) for f, reason in found.suppressed] == [
         ("looks-absolute", "it is meant so")
     ] * 2
 
@@ -691,17 +690,17 @@ def test_a_baseline_knows_findings_again_when_lines_move_and_no_others(run, proj
     assert run("--write-baseline", "b.json")[0] == 0
     assert run("--baseline", "b.json")[0] == 0
     project.write_text("\n\n" + project.read_text())
-    assert run("--baseline", "b.json")[0] == 0
+    status, out, _ = run("--baseline", "b.json", "--format", "json")
+    known = json.loads(out)["suppressed"]
+    assert (status, [each["suppression"] for each in known]) == (0, ["in the baseline"] * 2)
     project.write_text(project.read_text().replace("python *", "bash *"))
-    status, out, _ = run("--baseline", "b.json")
-    assert (status, "1 of the baseline gone" in out or "2 of the baseline gone" in out) == (1, True)
+    assert run("--baseline", "b.json")[0] == 1
 
 
 def test_a_baseline_knows_a_finding_as_often_as_it_was_there() -> None:
     finding = Finding("x", "message", file="a")
     baseline = Source("b.json", baseline_text([finding, finding]))
-    assert len(compare_with_baseline([finding] * 3, baseline).new) == 1
-    assert compare_with_baseline([finding], baseline).gone == 1
+    assert without_known([finding] * 3, baseline) == ([finding], [finding] * 2)
 
 
 @pytest.mark.parametrize(
@@ -709,7 +708,7 @@ def test_a_baseline_knows_a_finding_as_often_as_it_was_there() -> None:
 )
 def test_what_is_no_baseline_is_refused(text) -> None:
     with pytest.raises(PolicyError):
-        compare_with_baseline([], Source("b.json", text))
+        without_known([], Source("b.json", text))
 
 
 def test_the_exit_status_is_of_the_least_severity_that_counts(run, project) -> None:
@@ -779,13 +778,13 @@ def edited_by(*edits: tuple[str, str]):
 def test_an_edit_that_grants_more_is_refused_with_a_witness() -> None:
     mended = edited_by(("    deny Read(src/x)\n", ""))
     assert not mended.contents
-    assert "`m` would get allow instead of deny for `Read(src/x)`" in mended.refused[0].why
+    assert "`m` would get allow instead of deny for `Read(src/x)`" in mended.refused["t.policy"]
 
 
 def test_an_edit_that_leaves_a_file_unreadable_is_refused() -> None:
     mended = edited_by(("allow", "alow"))
     assert not mended.contents
-    assert "expected a statement" in mended.refused[0].why
+    assert "expected a statement" in mended.refused["t.policy"]
 
 
 def test_of_edits_that_overlap_the_first_is_made() -> None:

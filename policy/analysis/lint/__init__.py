@@ -7,52 +7,36 @@ files, commands and tables, which are the same for every host.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
-from typing import Final
+from functools import cache
+from itertools import chain as chained
 
-from policy.analysis import catalogue
 from policy.analysis.lint.checks import (
     Positions,
-    RuleSpelling,
     find,
-    rule_findings,
     secret_in_policy,
+    spelling_findings,
     without_secrets,
 )
 from policy.analysis.lint.commands import command_findings
 from policy.analysis.lint.dead import TriedRules, dead_rule_findings
-from policy.analysis.lint.mending import Mended, UnmadeEdits, mend
+from policy.analysis.lint.mending import Mended, mend
 from policy.analysis.lint.suppression import (
     IGNORED_FILE,
-    Compared,
-    Suppression,
     baseline_text,
-    compare_with_baseline,
     ignored,
+    suppressed,
     suppressions,
+    without_known,
 )
-from policy.core import expressions as re
-from policy.core.decision import Because
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
-from policy.core.source import Edit, Place, Source
+from policy.core.source import Place, Source
 from policy.core.values import frozen
-from policy.files.opening import Tree, is_unreadable, name_for_rules, near_name
+from policy.files.opening import Tree, name_for_rules, near_name
 from policy.hosts.workspace import Workspace
-from policy.language.mistakes import closest
 
-__all__ = [
-    "Compared",
-    "Linted",
-    "Mended",
-    "Suppression",
-    "UnmadeEdits",
-    "baseline_text",
-    "compare_with_baseline",
-    "lint",
-    "mend",
-]
+__all__ = ["Linted", "Mended", "baseline_text", "lint", "mend", "without_known"]
 
 
 @frozen
@@ -61,27 +45,19 @@ class Linted:
 
     Attributes:
         findings: in the order of the files.
-        suppressed: those that a comment, or a file for that, takes away, each with it.
+        suppressed: those that a comment, or a file for that, takes away, each with the reason.
         rules: how many rules the files hold.
 
     """
 
     findings: tuple[Finding, ...]
-    suppressed: tuple[tuple[Finding, Suppression], ...] = ()
+    suppressed: tuple[tuple[Finding, str], ...] = ()
     rules: int = 0
 
 
 @seldom_collecting()
-def lint(
-    tree: Tree,
-    workspace: Workspace,
-    *,
-    most: int | None = None,
-) -> Linted:
+def lint(tree: Tree, workspace: Workspace, *, most: int | None = None) -> Linted:
     """Return the findings of *workspace*, which was read from *tree*.
-
-    The findings of its front ends come first, then those of the checks, which are the same for
-    every host. What could not be read is never suppressed.
 
     Args:
         tree: where the files are.
@@ -90,44 +66,46 @@ def lint(
             tries none.
 
     """
-    source_of = cache(partial(_source, tree))
+
+    @cache
+    def source_of(file: str) -> Source | None:
+        try:
+            return tree.source(file)
+        except PolicyError:
+            return None
+
+    projects = [Positions(project, source_of) for project in workspace.projects]
     found = list(workspace.findings)
     known = {(finding.code, finding.place) for finding in found}
-    found += _about_files(tree, workspace, source_of)
-    rules: set[tuple[Place, str]] = set()
-    projects = [Positions(project, source_of) for project in workspace.projects]
-    for positions in projects:
-        shown = _shown(positions)
-        found += (each for each in shown if (each.code, each.place) not in known)
-        written = positions.project.written
-        rules |= {*positions.lines, *((rule.place, rule.rule) for rule in written)}
-    dead = _dead(projects, most) if most != 0 else ()
-    found += (each for each in dead if (each.code, each.place) not in known)
-    linted = _less_suppressed(found, workspace, source_of)
-    return Linted(
-        tuple(map(without_secrets, linted.findings)),
-        tuple((without_secrets(finding), one) for finding, one in linted.suppressed),
-        sum(place.file in workspace.files for place, _ in rules),
-    )
-
-
-def _less_suppressed(
-    found: list[Finding], workspace: Workspace, source_of: Callable[[str], Source | None]
-) -> Linted:
-    """Return *found*, and what is about the text of files, less what files suppress."""
+    for finding in chained(
+        _about_files(tree, workspace, source_of),
+        *map(_about_rules, projects),
+        _dead(projects, most) if most != 0 else (),
+    ):
+        if (finding.code, finding.place) not in known:
+            known.add((finding.code, finding.place))
+            found.append(finding)
     # That a rule matches nothing says more than what it misses, or that others decide.
     nothing = {finding.place for finding in found if finding.code in _OF_NOTHING}
     found = [each for each in found if each.place not in nothing or each.code not in _WEAKER]
     listed = source_of(IGNORED_FILE)
-    ignoring, problems = ignored(listed) if listed is not None else ((), ())
-    found += problems
-    by: list[Suppression] = [*ignoring]
+    by, mistakes = ignored(listed) if listed is not None else ([], ())
+    found += mistakes
     for file in sorted(workspace.files | {finding.place.file for finding in found}):
         source = source_of(file)
         if source is not None:
             found += secret_in_policy(source)
             by += suppressions(source)
-    return _suppressed(list(dict.fromkeys(found)), by)
+    left, taken = suppressed(dict.fromkeys(found), by)
+    left.sort(key=lambda finding: (finding.place, finding.code))
+    rules: set[tuple[Place, str]] = set()
+    for positions in projects:
+        rules |= {*positions.lines, *((r.place, r.rule) for r in positions.project.written)}
+    return Linted(
+        tuple(map(without_secrets, left)),
+        tuple((without_secrets(finding), reason) for finding, reason in taken),
+        sum(place.file in workspace.files for place, _ in rules),
+    )
 
 
 _OF_NOTHING = {"rule-of-no-command", "dead-compound-rule"}
@@ -141,9 +119,7 @@ def _about_files(
     files = [file for project in workspace.projects for file in project.files]
     read = {file.path for file in files if not file.assumed}
     for path in tree.paths():
-        if path in read:
-            continue
-        wanted, other = near_name(path), name_for_rules(path)
+        wanted, other = ("", "") if path in read else (near_name(path), name_for_rules(path))
         source = source_of(path) if wanted or other else None
         if source is None:
             continue
@@ -155,11 +131,11 @@ def _about_files(
             yield find("name-not-read", file=path, name=path.rpartition("/")[2], wanted=wanted)
 
 
-def _shown(positions: Positions) -> Iterator[Finding]:
-    for (place, rule), entries in positions.lines.items():
-        span = positions.span(Because(rule, entries[0].effect, "", place))
+def _about_rules(positions: Positions) -> Iterator[Finding]:
+    for place, rule in positions.lines:
+        span = positions.span(place, rule)
         if span is not None:
-            yield from rule_findings(RuleSpelling(rule, span))
+            yield from spelling_findings(rule, span)
     yield from command_findings(positions)
 
 
@@ -167,79 +143,9 @@ def _dead(projects: list[Positions], most: int | None) -> Iterator[Finding]:
     """Yield the rules that decide nothing in any project that has them, as the first tells them."""
     tried = TriedRules()
     found = [tuple(dead_rule_findings(positions, most, tried)) for positions in projects]
-    told = [{finding.place for finding in some} for some in found]
-    settled = {
-        place
-        for positions, places in zip(projects, told, strict=True)
-        for place, _ in positions.lines
-        if place not in places
-    }
-    for some, places in zip(found, told, strict=True):
+    settled: set[Place] = set()
+    for positions, some in zip(projects, found, strict=True):
+        settled |= {place for place, _ in positions.lines} - {finding.place for finding in some}
+    for some in found:
         yield from (finding for finding in some if finding.place not in settled)
-        settled |= places
-
-
-def _source(tree: Tree, file: str) -> Source | None:
-    """Return the text of a file, or None where there is none."""
-    try:
-        return tree.source(file)
-    except PolicyError:
-        return None
-
-
-def _suppressed(found: list[Finding], by: list[Suppression]) -> Linted:
-    """Return *found* less what is suppressed, and what is wrong with what suppresses it."""
-    in_file: dict[str, list[Suppression]] = {}
-    for one in by:
-        in_file.setdefault(one.file, []).append(one)
-    left: list[Finding] = []
-    taken: list[tuple[Finding, Suppression]] = []
-    used: set[tuple[Suppression, str]] = set()
-    for finding in found:
-        beside = in_file.get(finding.place.file, ())
-        because = next((one for one in beside if one.covers(finding)), None)
-        if because is None or is_unreadable(finding):
-            left.append(finding)
-        else:
-            taken.append((finding, because))
-            used.add((because, finding.code))
-    for one in by:
-        left += _about(one, used)
-    return Linted(
-        tuple(sorted(left, key=lambda finding: (finding.place, finding.code))), tuple(taken)
-    )
-
-
-def _about(by: Suppression, used: set[tuple[Suppression, str]]) -> Iterator[Finding]:
-    """Yield what is wrong with a suppression."""
-    if not by.codes or not by.reason:
-        missing = "a reason" if by.codes else "the code of a finding"
-        yield find("bad-suppression", by.span, missing=missing)
-        return
-    what = "comment" if by.line else "entry"
-    unused = [code for code in by.codes if (by, code) not in used]
-    for code in unused:
-        meant = "" if code in catalogue.codes() else closest(code, catalogue.codes())
-        whole = by.line and len(unused) == len(by.codes)
-        yield find(
-            "unused-suppression",
-            by.span,
-            unused=code,
-            where=by.where,
-            help=meant or f"take the {what} away",
-            edits=_removal(by) if whole and not meant else (),
-        )
-
-
-def _removal(comment: Suppression) -> tuple[Edit, ...]:
-    """Return what takes a comment away: its line, if there is nothing else on that."""
-    span = comment.span
-    text = span.source.text
-    before = text[: span.start].rstrip(" \t")
-    alone = not before or before.endswith("\n")
-    line_end = _LINE_END.match(text, span.end) if alone else None
-    end = line_end.end() if line_end else span.end
-    return (Edit(span.source.span(len(before), end), ""),)
-
-
-_LINE_END: Final = re.compile(r"\r?\n")
+        settled |= {finding.place for finding in some}

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from functools import partial
-from itertools import chain as chained
+from functools import cached_property
 from typing import Final
 
 from policy.analysis.lint.checks import Positions
-from policy.analysis.lint.running import Running, running
+from policy.analysis.lint.running import running
 from policy.analysis.no_command import ANYTHING, head_of, why_no_command
 from policy.compare.witness import witness_call
 from policy.core.decision import Because, Decision, Reason
@@ -39,139 +38,86 @@ _READING: Final = frozenset({"read", "read_file", "file_read", "view"})
 
 
 def command_findings(positions: Positions) -> Iterator[Finding]:
-    """Yield what commands that were decided show of the rules of a project, a rule once."""
-    reported: set[object] = set()
+    """Yield what commands that were decided show of the rules of a project."""
     known: set[object] = set()
     for chain in positions.chains:
-        commands = Commands.of(positions, chain.table)
-        if commands.key in known:
-            continue  # the tables differ in tools that no check calls
-        known.add(commands.key)
-        for finding in chained.from_iterable(check(commands) for check in _CHECKS):
-            mark = (finding.code, finding.place)
-            if mark not in reported:
-                reported.add(mark)
-                yield finding
+        commands = _Commands(positions, chain.table)
+        if commands.key not in known:  # else the tables differ in tools that no check calls
+            known.add(commands.key)
+            for check in _CHECKS:
+                yield from check(commands)
 
 
 @frozen
-class Commands:
-    """The shells of one table, and the commands that they may run.
-
-    Attributes:
-        positions: of the project.
-        table: of one chain.
-        shells: tool -> how its host reads calls.
-
-    """
+class _Commands:
+    """The commands that a table may run."""
 
     positions: Positions
     table: Table
-    shells: dict[str, Dialect]
 
-    @classmethod
-    def of(cls, positions: Positions, table: Table) -> Commands:
-        """Return those of *table*."""
-        shells = {
-            tool: part.rules.dialect
-            for part in table.use.parts
-            for tool, argument in part.rules.dialect.arguments.items()
-            if argument.kind is ArgumentKind.COMMAND or "command" in argument.fields
+    @cached_property
+    def dialects(self) -> dict[str, Dialect]:
+        """Tool -> how its host reads calls, for each tool of a rule set."""
+        sets = [part.rules for part in self.table.use.parts]
+        return {tool: rules.dialect for rules in sets for tool in rules.dialect.arguments}
+
+    @cached_property
+    def shells(self) -> dict[str, Dialect]:
+        """Those of tools that run commands."""
+        return {
+            tool: dialect
+            for tool, dialect in self.dialects.items()
+            if dialect.argument(tool).kind is ArgumentKind.COMMAND
+            or "command" in dialect.argument(tool).fields
         }
-        return cls(positions, table, shells)
 
     @property
     def key(self) -> object:
         """What all checks depend on: the rows of shells and of tools that read files."""
-        readers = {
-            tool
-            for part in self.table.use.parts
-            for tool in part.rules.dialect.arguments
-            if tool.casefold() in _READING or tool in _SEARCHERS
-        }
-        lookups = [self.table.lookup(tool) for tool in sorted({*self.shells, *readers})]
+        lookups = [
+            self.table.lookup(tool)
+            for tool in sorted(self.dialects)
+            if tool in self.shells or tool.casefold() in _READING or tool in _SEARCHERS
+        ]
         return tuple((frozenset(id(row) for row, _ in one.rows), one.floor) for one in lookups)
 
-    def decide(self, tool: str, command: str) -> Decision:
-        """Return what a command gets."""
-        dialect = self.shells[tool]
-        return self.table.decide(tool, witness_call(dialect, dialect.argument(tool), command))
+    def decide(self, tool: str, text: str) -> Decision:
+        """Return what a call of *tool* gets, e.g. a command."""
+        dialect = self.dialects[tool]
+        return self.table.decide(tool, witness_call(dialect, dialect.argument(tool), text))
 
-    def entries(self, tool: str) -> Iterator[Entry]:
-        """Yield the lines of *tool*."""
+    def rules(self, tool: str) -> list[list[Entry]]:
+        """Return the lines of each written rule about arguments of *tool*, the widest last."""
+        found: dict[tuple[Place, str], list[Entry]] = {}
         for row, _ in self.table.lookup(tool).rows:
-            yield from row.entries
+            for entry in row.entries:
+                if entry.place is not None and entry.pattern is not None and not entry.field:
+                    found.setdefault((entry.place, entry.rule), []).append(entry)
+        return list(found.values())
 
     def denials(self, tool: str) -> Iterator[tuple[Entry, str]]:
-        """Yield the written rules that deny some calls of *tool*, each with an argument."""
-        lines: dict[tuple[Place, str], Entry] = {}
-        for entry in self.entries(tool):
-            place, pattern = entry.place, entry.pattern
-            if entry.effect is not Effect.DENY or place is None or pattern is None:
-                continue
-            known = lines.get((place, entry.rule))
-            # `rm *` is also `rm` alone, which shows less.
-            if not entry.field and (known is None or not pattern.exact):
-                lines[place, entry.rule] = entry
-        for entry in lines.values():
-            text = _example(entry.pattern) if entry.pattern is not None else None
-            if text is not None:
-                yield entry, text
-
-    def unreadable(self) -> Iterator[tuple[Entry, str, Dialect]]:
-        """Yield the written rules that deny reading, each with a path that it denies."""
-        for dialect in {part.rules.dialect for part in self.table.use.parts}:
-            for tool, argument in dialect.arguments.items():
-                if tool.casefold() not in _READING:
-                    continue
-                for entry, text in self.denials(tool):
-                    call = witness_call(dialect, argument, _inside(entry, text))
-                    path = next((v for v in call.values() if isinstance(v, str)), "")
-                    if path and self.table.decide(tool, call).effect is Effect.DENY:
-                        yield entry, path, dialect
-
-    def running(self, tool: str) -> Iterator[tuple[Running, ...]]:
-        """Yield the commands by which a line that allows runs any command, for each line."""
-        allowed = dict.fromkeys(
-            entry.pattern
-            for entry in self.entries(tool)
-            if entry.effect is Effect.ALLOW and entry.pattern is not None and not entry.field
-        )
-        # What the star of a rule may stand for says more than its words alone.
-        yield from map(running, sorted(allowed, key=lambda pattern: pattern.exact))
-
-    def printing(self, tool: str) -> list[str]:
-        """Return the forms of `_READERS` that may be allowed for some file."""
-        allowed = [
-            pattern.tokens[0] if pattern.tokens and isinstance(pattern.tokens[0], str) else ""
-            for entry in self.entries(tool)
-            if entry.effect is Effect.ALLOW and (pattern := entry.pattern) is not None
-        ]
-        heads = {form: form.partition("{")[0] for form in _READERS}
-        return [
-            form
-            for form, head in heads.items()
-            if self.decide(tool, _filled(form, ANYTHING)).effect is Effect.ALLOW
-            or any(text.startswith(head) or head.startswith(text) for text in allowed)
-        ]
+        """Yield the rules that deny calls of *tool*, each with a text that it denies."""
+        for *_, entry in self.rules(tool):
+            if entry.effect is Effect.DENY and entry.pattern is not None:
+                text = typed(entry.pattern)
+                if entry.pattern.matches(text):
+                    yield entry, text
 
 
-def rule_runs_anything(commands: Commands) -> Iterator[Finding]:
+def rule_runs_anything(commands: _Commands) -> Iterator[Finding]:
     """Yield the rules that allow a program which runs any command it is given."""
-    known: set[Because] = set()
     for tool in commands.shells:
-        for runs in commands.running(tool):
-            for found in runs:
+        for entries in commands.rules(tool):
+            # What the star of a rule may stand for says more than its words alone.
+            patterns = [e.pattern for e in entries[::-1] if e.effect is Effect.ALLOW and e.pattern]
+            for found in (each for pattern in patterns for each in running(pattern)):
                 decision = commands.decide(tool, found.command)
                 if decision.effect is Effect.ALLOW and decision.reason is Reason.RULE:
+                    words = {"case": found.case, "command": found.command, "program": found.program}
+                    for because in decision.because:
+                        if not _allows_all(commands.positions, because):
+                            yield commands.positions.finding("rule-runs-anything", because, **words)
                     break
-            else:
-                continue
-            words = {"case": found.case, "command": found.command, "program": found.program}
-            for because in decision.because:
-                if because not in known and not _allows_all(commands.positions, because):
-                    known.add(because)
-                    yield commands.positions.finding("rule-runs-anything", because, **words)
 
 
 def _allows_all(positions: Positions, because: Because) -> bool:
@@ -182,106 +128,36 @@ def _allows_all(positions: Positions, because: Because) -> bool:
     return any(e.pattern is None or e.pattern == Pattern.text("*") for e in lines)
 
 
-def read_through_shell(commands: Commands) -> Iterator[Finding]:
-    """Yield the rules that deny reading a file which a command that is allowed prints."""
-    printing = {tool: commands.printing(tool) for tool in commands.shells}
-    for entry, path, _ in commands.unreadable():
-        for tool, forms in printing.items():
-            printed = [
-                (command, decision)
-                for command in map(partial(_filled, path=path), forms)
-                if (decision := commands.decide(tool, command)).effect is Effect.ALLOW
-            ]
-            if not printed:
+def read_another_way(commands: _Commands) -> Iterator[Finding]:
+    """Yield the rules that deny reading a file which an allowed command or search prints."""
+    for reader, dialect in commands.dialects.items():
+        for entry, text in commands.denials(reader) if reader.casefold() in _READING else ():
+            call = witness_call(dialect, dialect.argument(reader), _inside(entry, text))
+            path = next((each for each in call.values() if isinstance(each, str)), "")
+            if not path or commands.table.decide(reader, call).effect is not Effect.DENY:
                 continue
-            command, decision = printed[0]
-            by = _by(decision)
-            more = f" (and {len(printed) - 1} more)" if len(printed) > 1 else ""
-            words = {"command": command, "by": by, "more": more, "tool": tool}
-            yield commands.positions.finding("read-through-shell", _because(entry), **words)
-            break
-
-
-def read_through_search(commands: Commands) -> Iterator[Finding]:
-    """Yield the rules that deny reading a file which a tool may search that prints its lines."""
-    for entry, path, dialect in commands.unreadable():
-        for tool in _SEARCHERS:
-            argument = dialect.argument(tool)
-            if argument.kind is not ArgumentKind.PATH:
-                continue
-            decision = commands.table.decide(tool, witness_call(dialect, argument, path))
-            if decision.effect is Effect.ALLOW:
-                words = {"call": f"{tool}({path})", "by": _by(decision)}
-                yield commands.positions.finding("read-through-search", _because(entry), **words)
+            for tool in commands.shells:
+                printed = [
+                    (command, decision)
+                    for command in (_filled(form, path) for form in _READERS)
+                    if (decision := commands.decide(tool, command)).effect is Effect.ALLOW
+                ]
+                if printed:
+                    command, decision = printed[0]
+                    more = f" (and {len(printed) - 1} more)" if len(printed) > 1 else ""
+                    words = {"command": command, "more": more, "tool": tool, "by": _by(decision)}
+                    yield commands.positions.finding("read-through-shell", entry, **words)
+                    break
+            for tool in _SEARCHERS:
+                if dialect.argument(tool).kind is ArgumentKind.PATH:
+                    decision = commands.decide(tool, path)
+                    if decision.effect is Effect.ALLOW:
+                        words = {"call": f"{tool}({path})", "by": _by(decision)}
+                        yield commands.positions.finding("read-through-search", entry, **words)
 
 
 def _by(decision: Decision) -> str:
     return "".join(f" by `{one.rule}`" for one in decision.because[:1])
-
-
-def twin_shell(commands: Commands) -> Iterator[Finding]:
-    """Yield the rules that deny a command to one shell which another shell may run."""
-    for tool in commands.shells:
-        for entry, command in commands.denials(tool):
-            for twin in commands.shells:
-                if commands.decide(twin, command).effect is not Effect.ALLOW:
-                    continue
-                if commands.decide(tool, command).effect is not Effect.DENY:
-                    continue
-                words = {"command": command, "tool": tool, "twin": twin}
-                yield commands.positions.finding("twin-shell", _because(entry), **words)
-
-
-def guard_misses_command(commands: Commands) -> Iterator[Finding]:
-    """Yield the rules that deny or ask for a command they spell, which is allowed all the same."""
-    for tool in commands.shells:
-        for entry in commands.entries(tool):
-            pattern = entry.pattern
-            if entry.effect is Effect.ALLOW or entry.place is None or pattern is None:
-                continue
-            spelled = {freeze(pattern, ""), freeze(pattern, "x")} if not entry.field else set()
-            for text in sorted(filter(pattern.matches, spelled)):
-                if text == text.strip() and commands.decide(tool, text).effect is Effect.ALLOW:
-                    words = {"does": _GUARDS[entry.effect], "command": text}
-                    because = _because(entry)
-                    yield commands.positions.finding("guard-misses-command", because, **words)
-                    break
-
-
-_GUARDS: Final = {Effect.DENY: "denies", Effect.ASK: "asks for"}
-
-
-def rule_of_no_command(commands: Commands) -> Iterator[Finding]:
-    """Yield the rules that match no command which a shell, or its host, lets through."""
-    for tool, dialect in commands.shells.items():
-        rules: dict[tuple[Place, str], list[Entry]] = {}
-        for entry in commands.entries(tool):
-            if entry.place is not None and entry.pattern is not None and not entry.field:
-                rules.setdefault((entry.place, entry.rule), []).append(entry)
-        for (_, rule), entries in rules.items():
-            why = [why_no_command(entry, tool, dialect) for entry in entries]
-            # The last is the widest: `do *` is `do` and what begins with `do `.
-            if not all(why) or why[-1] is None or not _is_spelled(entries, rule):
-                continue
-            case, what = why[-1]
-            because = _because(entries[0])
-            span = commands.positions.span(because)
-            # What is to be denied is to be written so that it is.
-            edits = removal(span) if span and case != "guarding" else ()
-            yield commands.positions.finding(
-                "rule-of-no-command", because, case=case, what=what, edits=edits
-            )
-
-
-def _is_spelled(entries: list[Entry], rule: str) -> bool:
-    """Return whether the texts of a rule are its own, and no words of the host."""
-    return all(head_of(entry.pattern).strip() in rule for entry in entries)
-
-
-def _example(pattern: Pattern) -> str | None:
-    """Return a text that *pattern* matches, with a word where it leaves one open."""
-    text = typed(pattern)
-    return text if pattern.matches(text) else pattern.witness()
 
 
 def _inside(entry: Entry, path: str) -> str:
@@ -297,14 +173,53 @@ def _filled(form: str, path: str) -> str:
     return form.replace("{}", home + shlex.quote(rest))
 
 
-def _because(entry: Entry) -> Because:
-    return Because(entry.rule, entry.effect, "", entry.place)
+def twin_shell(commands: _Commands) -> Iterator[Finding]:
+    """Yield the rules that deny a command to one shell which another shell may run."""
+    for tool in commands.shells:
+        for entry, command in commands.denials(tool):
+            for twin in commands.shells:
+                is_run = commands.decide(twin, command).effect is Effect.ALLOW
+                if is_run and commands.decide(tool, command).effect is Effect.DENY:
+                    words = {"command": command, "tool": tool, "twin": twin}
+                    yield commands.positions.finding("twin-shell", entry, **words)
+
+
+def guard_misses_command(commands: _Commands) -> Iterator[Finding]:
+    """Yield the rules that deny or ask for a command they spell, which is allowed all the same."""
+    for tool in commands.shells:
+        for entry in (each for entries in commands.rules(tool) for each in entries):
+            pattern = entry.pattern
+            if entry.effect is Effect.ALLOW or pattern is None:
+                continue
+            for text in sorted({freeze(pattern, ""), freeze(pattern, "x")}):
+                is_spelled = pattern.matches(text) and text == text.strip()
+                if is_spelled and commands.decide(tool, text).effect is Effect.ALLOW:
+                    does = "denies" if entry.effect is Effect.DENY else "asks for"
+                    words = {"does": does, "command": text}
+                    yield commands.positions.finding("guard-misses-command", entry, **words)
+                    break
+
+
+def rule_of_no_command(commands: _Commands) -> Iterator[Finding]:
+    """Yield the rules that match no command which a shell, or its host, lets through."""
+    for tool, dialect in commands.shells.items():
+        for entries in commands.rules(tool):
+            first, why = entries[0], [why_no_command(entry, tool, dialect) for entry in entries]
+            # The texts of a rule are its own, and no words of the host.
+            is_spelled = all(head_of(entry.pattern).strip() in first.rule for entry in entries)
+            if not all(why) or why[-1] is None or not is_spelled:
+                continue
+            case, what = why[-1]
+            span = commands.positions.span(first.place, first.rule)
+            # What is to be denied is to be written so that it is.
+            edits = removal(span) if span and case != "guarding" else ()
+            words = {"case": case, "what": what, "edits": edits}
+            yield commands.positions.finding("rule-of-no-command", first, **words)
 
 
 _CHECKS: Final = (
     rule_runs_anything,
-    read_through_shell,
-    read_through_search,
+    read_another_way,
     twin_shell,
     guard_misses_command,
     rule_of_no_command,

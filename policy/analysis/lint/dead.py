@@ -8,7 +8,6 @@ tables of all other chains, and then in the tables of the other modes.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -20,7 +19,6 @@ from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.progress import steps
 from policy.core.source import Place, visible
-from policy.core.values import define, field
 from policy.files.text import removal
 from policy.patterns.pattern import is_glob
 from policy.tables.chain import Chain
@@ -35,20 +33,29 @@ _Mark = tuple[Place | None, str]
 
 
 class TriedRules:
-    """What was found of rules so far, in the tables of any project.
-
-    Attributes:
-        compared: what was compared.
-        standings: the standing of a rule, by its key in a table (`keys`).
-
-    """
+    """What was found of rules so far, in the tables of any project."""
 
     def __init__(self) -> None:
-        self.compared: Known = {}
-        self.standings: dict[object, RuleStanding] = {}
+        self._compared: Known = {}
+        # The standing of a rule, by its key in a table.
+        self._standings: dict[object, RuleStanding] = {}
         # What rule sets say of some tools, by number; each with the set, whose identity counts.
         self._said: dict[object, tuple[RuleSet, int | None]] = {}
         self._numbers: dict[object, int] = {}
+
+    def standings(
+        self, table: Table, marks: set[_Mark], effort: Effort
+    ) -> dict[_Mark, RuleStanding]:
+        """Return what becomes of some rules of a table."""
+        keys = self.keys(table, marks)
+        found = {mark: self._standings[key] for mark, key in keys.items() if key in self._standings}
+        others = _marks_of(table) - (keys.keys() - found.keys())
+        for one in shadowing(table, known=others, effort=effort, compared=self._compared):
+            mark = (one.rule.place, one.rule.rule)
+            found[mark] = one
+            if one.what != "undecided":  # with more effort it may be decided
+                self._standings[keys[mark]] = one
+        return found
 
     def keys(self, table: Table, marks: set[_Mark]) -> dict[_Mark, object]:
         """Return what tables have in common where a rule has one standing, for some rules.
@@ -96,6 +103,50 @@ def _about(dialect: Dialect, tools: set[str]) -> frozenset[str]:
 _COMMANDS: Final = (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL)
 
 
+class _Trials:
+    """What was found of rules so far, table by table, of one project.
+
+    Attributes:
+        tried: what was found of them in any project.
+        most: how many rules to try; None is no bound.
+        effort: how many lines may still be compared.
+        found: each rule that was tried, with what became of it in each table.
+        open: those of which that is not known of all tables, and why.
+        live: those that some call of some table needs.
+
+    """
+
+    def __init__(self, tried: TriedRules, most: int | None, effort: Effort) -> None:
+        self.tried, self.most, self.effort = tried, most, effort
+        self.found: dict[_Mark, list[RuleStanding]] = {}
+        self.open: dict[_Mark, tuple[str, ...]] = {}
+        self.live: set[_Mark] = set()
+
+    def take(self, table: Table, marks: set[_Mark]) -> set[_Mark]:
+        """Try some rules of a table, and return those that a call of it needs."""
+        marks = marks & _marks_of(table)
+        if not marks:
+            return set()
+        if self.most is not None and len(self.found.keys() | marks) > self.most:
+            self.open |= dict.fromkeys(marks, ("there are more than are tried at once",))
+            return set()
+        live = set()
+        for mark, standing in self.tried.standings(table, marks, self.effort).items():
+            self.found.setdefault(mark, []).append(standing)
+            if standing.what == "undecided":
+                self.open[mark] = standing.why
+            elif standing.what == "live":
+                live.add(mark)
+        self.live |= live
+        return live
+
+    @property
+    def dead(self) -> dict[_Mark, list[RuleStanding]]:
+        """The rules that no call needs in any table that was tried."""
+        out = self.live | self.open.keys()
+        return {mark: standings for mark, standings in self.found.items() if mark not in out}
+
+
 def dead_rule_findings(
     positions: Positions, most: int | None = None, tried: TriedRules | None = None
 ) -> Iterator[Finding]:
@@ -114,37 +165,39 @@ def dead_rule_findings(
     dead = {mark for mark, some in trials.dead.items() if _is_reported(positions, some)}
     for key, table in _chain_tables(positions).items() if dead else ():
         if key not in first:
-            trials.take(table, dead & _marks_of(table))
+            trials.take(table, dead)
     yield from _of_other_modes(positions, trials, dead & trials.dead.keys())
     left = trials.dead
     for mark, standings in left.items():
         if _is_reported(positions, standings) and not _is_kept(mark, left):
             yield _finding(positions, standings)
     yield from _not_handed_on(positions, trials)
-    yield from _undecided(
-        {
-            (place, rule): why
-            for (place, rule), why in trials.open.items()
-            # Rules of the host itself are written in no file.
-            if place is not None and positions.source(place.file)
-            if (place, rule) not in trials.live
-        }
-    )
+    # For each file, how many of its rules may matter or not; those of a host are in no file.
+    why: dict[str, list[tuple[str, ...]]] = {}
+    for mark, reasons in trials.open.items():
+        place, _ = mark
+        if mark not in trials.live and place is not None and positions.source(place.file):
+            why.setdefault(place.file, []).append(reasons)
+    for file, all_reasons in sorted(why.items()):
+        total, told = len(all_reasons), dict.fromkeys(each for some in all_reasons for each in some)
+        what = "a rule matters" if total == 1 else f"{total:,} rules matter"
+        yield find("rules-not-compared", file=file, what=what, why="; ".join(told))
 
 
 def _of_other_modes(positions: Positions, trials: _Trials, dead: set[_Mark]) -> Iterator[Finding]:
     """Try rules that are dead in the mode of the files in each other mode; yield those of these."""
-    here = {mark: trials.found[mark] for mark in dead}
+    rules = {mark: trials.found[mark][0].rule for mark in dead}
     needed: dict[_Mark, dict[str, None]] = {}
-    for mode in positions.modes:
-        for table in {**_tables(mode), **_chain_tables(mode)}.values() if dead else ():
-            for mark in trials.take(table, dead & _marks_of(table)):
-                needed.setdefault(mark, {})[mode.project.mode] = None
+    for project in positions.project.modes.values() if dead else ():
+        mode = Positions(project, positions.source)
+        for table in {**_tables(mode), **_chain_tables(mode)}.values():
+            for mark in trials.take(table, dead):
+                needed.setdefault(mark, {})[project.mode] = None
     for mark, modes in needed.items():
         others = ", ".join(f"`{mode}`" for mode in modes if mode)
-        if others and _is_reported(positions, here[mark]):
-            rule, mode_ = here[mark][0].rule, positions.project.mode
-            yield positions.finding("rule-of-other-modes", rule, mode=mode_, others=others)
+        if others:
+            words = {"mode": positions.project.mode, "others": others}
+            yield positions.finding("rule-of-other-modes", rules[mark], **words)
 
 
 def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
@@ -159,99 +212,21 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
     started = [e.declared for name, e in project.agents.items() if name not in project.all_starts]
     granting = {
         mark
-        for mark in alone.live & {mark for table in started for mark in _marks_of(table)}
+        for mark in alone.live & {m for table in started for m in _marks_of(table)}
         if alone.found[mark][0].rule.effect is not Effect.DENY
     }
     chains = _Trials(alone.tried, alone.most, alone.effort)
     by: dict[_Mark, Chain] = {}
     for chain in (each for each in positions.chains if granting and len(each.names) > 1):
-        marks = granting & _marks_of(chain.table)
-        by = dict.fromkeys(marks, chain) | by
-        chains.take(chain.table, marks)
+        by = dict.fromkeys(granting & _marks_of(chain.table), chain) | by
+        chains.take(chain.table, granting)
     for mark, standings in chains.dead.items():
         if _is_reported(positions, standings):
-            above = _withholding(by[mark], alone.found[mark][0])
+            # The agent that does not grant what the rule of the last one does.
+            shown = alone.found[mark][0].witness
+            links = by[mark].table.decide(shown.tool, shown.call).links if shown else ()
+            above = (links or by[mark].names)[0]
             yield positions.finding("not-handed-on", standings[0].rule, above=above)
-
-
-def _withholding(chain: Chain, standing: RuleStanding) -> str:
-    """Return the agent of *chain* that does not grant what a rule of its last one does."""
-    shown = standing.witness
-    links = chain.table.decide(shown.tool, shown.call).links if shown else ()
-    return (links or chain.names)[0]
-
-
-@define
-class _Trials:
-    """What was found of rules so far, table by table.
-
-    Attributes:
-        tried: what was found of them in any project.
-        most: how many rules to try, in all of them; None is no bound.
-        effort: how many lines may still be compared.
-        found: each rule that was tried, with what became of it in each table.
-        open: those of which that is not known of all tables, and why.
-        live: those that some call of some table needs.
-
-    """
-
-    tried: TriedRules
-    most: int | None
-    effort: Effort
-    found: dict[_Mark, list[RuleStanding]] = field(factory=dict)
-    open: dict[_Mark, tuple[str, ...]] = field(factory=dict)
-    live: set[_Mark] = field(factory=set)
-
-    def take(self, table: Table, marks: set[_Mark]) -> set[_Mark]:
-        """Try some rules of a table, and return those that a call of it needs."""
-        if not marks:
-            return set()
-        if self.most is not None and len(self.found.keys() | marks) > self.most:
-            self.open.update(dict.fromkeys(marks, (_TOO_MANY,)))
-            return set()
-        live = set()
-        for mark, standing in self._standings(table, marks).items():
-            self.found.setdefault(mark, []).append(standing)
-            if standing.what == "undecided":
-                self.open[mark] = standing.why
-            elif standing.what == "live":
-                live.add(mark)
-        self.live |= live
-        return live
-
-    def _standings(self, table: Table, marks: set[_Mark]) -> dict[_Mark, RuleStanding]:
-        keys, known = self.tried.keys(table, marks), self.tried.standings
-        found = {mark: known[key] for mark, key in keys.items() if key in known}
-        others = _marks_of(table) - (keys.keys() - found.keys())
-        compared = self.tried.compared
-        for one in shadowing(table, known=others, effort=self.effort, compared=compared):
-            mark = (one.rule.place, one.rule.rule)
-            found[mark] = one
-            if one.what != "undecided":  # with more effort it may be decided
-                known[keys[mark]] = one
-        return found
-
-    @property
-    def dead(self) -> dict[_Mark, list[RuleStanding]]:
-        """The rules that no call needs in any table that was tried."""
-        out = self.live | self.open.keys()
-        return {mark: standings for mark, standings in self.found.items() if mark not in out}
-
-
-_TOO_MANY: Final = "there are more than are tried at once"
-
-
-def _undecided(rules: dict[_Mark, tuple[str, ...]]) -> Iterator[Finding]:
-    """Yield, for each file, how many rules of it may matter or not, and why that is open."""
-    totals: Counter[str] = Counter()
-    why: dict[str, dict[str, None]] = {}
-    for (place, _), reasons in rules.items():
-        if place is not None:
-            totals[place.file] += 1
-            why.setdefault(place.file, {}).update(dict.fromkeys(reasons))
-    for file, total in sorted(totals.items()):
-        what = "a rule matters" if total == 1 else f"{total:,} rules matter"
-        yield find("rules-not-compared", file=file, what=what, why="; ".join(why[file]))
 
 
 def _tables(positions: Positions) -> dict[object, Table]:
@@ -266,10 +241,7 @@ def _chain_tables(positions: Positions) -> dict[object, Table]:
 
 
 def _once(tables: Iterable[Table]) -> dict[object, Table]:
-    found: dict[object, Table] = {}
-    for table in tables:
-        found.setdefault(tuple(part.rules.interned for part in table.use.parts), table)
-    return found
+    return {tuple(part.rules.interned for part in table.use.parts): table for table in tables}
 
 
 def _marks_of(table: Table) -> set[_Mark]:
@@ -278,7 +250,7 @@ def _marks_of(table: Table) -> set[_Mark]:
     return {(entry.place, entry.rule) for entry in entries if entry.place is not None}
 
 
-def _covering(standings: list[RuleStanding]) -> set[_Mark]:
+def _covering(standings: Iterable[RuleStanding]) -> set[_Mark]:
     """Return the rules that cover a rule in every table that has it."""
     return set[_Mark].intersection(*({(b.place, b.rule) for b in one.by} for one in standings))
 
@@ -294,7 +266,7 @@ def _is_kept(mark: _Mark, dead: dict[_Mark, list[RuleStanding]]) -> bool:
 def _is_reported(positions: Positions, standings: list[RuleStanding]) -> bool:
     """Return whether a dead rule is reported: one that denies may well be a second lock."""
     rule = standings[0].rule
-    span = positions.span(rule)
+    span = positions.span(rule.place, rule.rule)
     if span is None or rule.rule not in span.text:
         return False  # the host's words for something that is not written as a rule
     shadowed = all(one.what == "shadowed" for one in standings)
@@ -303,25 +275,19 @@ def _is_reported(positions: Positions, standings: list[RuleStanding]) -> bool:
 
 def _finding(positions: Positions, standings: list[RuleStanding]) -> Finding:
     one = next((s for s in standings if s.what == "redundant"), standings[0])
-    rule, span = one.rule, positions.span(one.rule)
-    by = next(iter(one.by), None)
-    files = {found.place.file for found in (rule, by) if found and found.place is not None}
-    same = by is not None and by.place is not None and len(files) == 1
-    cover = f"; `{by.rule}`{f' at {by.place}' if by.place else ''} covers it" if by else ""
-    cover = cover or _without(one)
-    code = "shadowed-rule" if one.what == "shadowed" else "redundant-rule"
+    rule, by, without, cover = one.rule, next(iter(one.by), None), one.without, ""
+    if by is not None:
+        cover = f"; `{by.rule}`{f' at {by.place}' if by.place else ''} covers it"
+    elif without is not None:
+        # What a call gets without a rule that no other alone covers.
+        others = dict.fromkeys(f"`{each.rule}`" for each in without.decision.because)
+        why = f"by {' and '.join(others)}" if others else "where no rule applies to it"
+        call = f"{without.shown.tool}({', '.join(map(str, without.shown.call.values()))})"
+        cover = f"; `{visible(call)}` gets {without.decision.effect} {why}"
     # A rule of another file may be there for others, or be gone tomorrow.
+    span, same = positions.span(rule.place, rule.rule), False
+    if by is not None and by.place is not None and rule.place is not None:
+        same = by.place.file == rule.place.file
+    code = "shadowed-rule" if one.what == "shadowed" else "redundant-rule"
     edits = removal(span) if span is not None and same else ()
-    file = rule.place.file if rule.place else ""
-    return find(code, span, file=file, rule=rule.rule, cover=cover, edits=edits)
-
-
-def _without(standing: RuleStanding) -> str:
-    """Return what a call gets without a rule that no other alone covers, "" if none is at hand."""
-    if standing.without is None:
-        return ""
-    shown, decision = standing.without.shown, standing.without.decision
-    others = dict.fromkeys(f"`{one.rule}`" for one in decision.because)
-    why = f"by {' and '.join(others)}" if others else "where no rule applies to it"
-    text = visible(", ".join(map(str, shown.call.values())))
-    return f"; `{shown.tool}({text})` gets {decision.effect} {why}"
+    return positions.finding(code, rule, cover=cover, edits=edits)

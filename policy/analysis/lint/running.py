@@ -6,7 +6,7 @@ that has some, may differ. What is missing of the command is what its star may s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -19,17 +19,16 @@ from policy.patterns.pattern import Pattern, freeze
 __all__ = ["Running", "running"]
 
 _DATA: Final = data_table(__package__, "commands")
-_LANGUAGES: Final[tuple[str, ...]] = tuple(f"{name} " for name in _DATA["languages"]["options"])
+_LANGUAGES: Final = tuple(f"{name} " for name in _DATA["languages"]["options"])
 _VALUES: Final = {name: frozenset(some.split()) for name, some in _DATA["values"].items()}
 _ENDING: Final = {name: frozenset(some) for name, some in _DATA["ending"].items()}
-_READING: Final = frozenset(_DATA["reading"]["options"])
-_DETACHED: Final = frozenset(_DATA["reading"]["detached"])
+_READING: Final = [program.split() for program in _DATA["reading"]["programs"]]
 
 _WORDS: Final = re.compile(r"""(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s'"\\])+""", re.DOTALL)
 _ASSIGNMENT: Final = re.compile(r"\w+=.*", re.DOTALL)
 _NO_PROGRAM: Final = re.compile(r"[-<'].*|.*ANY.*", re.DOTALL)
-# `-it`: the input of what is run is that of the program.
-_ATTACHED: Final = re.compile(r"-[a-z]*i[a-z]*|--(interactive|stdin)")
+_CLUSTER: Final = re.compile(r"-[A-Za-z0]{1,4}")
+_MINOR_VERSION: Final = re.compile(r"\.[0-9]+\Z")
 
 
 @frozen
@@ -50,7 +49,7 @@ class Running:
 
 @frozen
 class _Form:
-    """A command of the data, whose first words name a program and its subcommand."""
+    """A command of the data, of which the first *named* words name a program and subcommands."""
 
     case: str
     program: str
@@ -59,18 +58,16 @@ class _Form:
 
     @property
     def is_loose(self) -> bool:
-        """Whether words in front change nothing."""
-        return self.case in {"anywhere", "installers"}
+        """Whether words in front of its options change nothing."""
+        return self.case != "runners"
 
 
 def _forms() -> Iterator[_Form]:
-    commands = {case: _DATA[case] for case in ("runners", "anywhere", "installers")}
-    commands["reading"] = {name.partition(" ")[0]: [name] for name in _DATA["reading"]["programs"]}
-    for case, programs in commands.items():
-        for name, texts in programs.items():
+    for case in ("runners", "anywhere", "installers"):
+        for program, texts in _DATA[case].items():
             for words in map(_WORDS.findall, texts):
                 named = next((i for i, w in enumerate(words) if _NO_PROGRAM.fullmatch(w)), None)
-                yield _Form(case, name, tuple(words), len(words) if named is None else named)
+                yield _Form(case, program, tuple(words), len(words) if named is None else named)
 
 
 _FORMS: Final = tuple(_forms())
@@ -85,136 +82,103 @@ def running(pattern: Pattern) -> tuple[Running, ...]:
     head = head_of(pattern)
     quote = next((each for each in "'\"" if each in QUOTED.sub("", head)), "")
     if pattern.exact:
-        return () if quote else tuple(_reading(head))
-    rest = Pattern.of(pattern.kind, pattern.tokens[2 if head else 1 :])
-    return tuple(_behind(head, quote, freeze(rest, "x"), freeze(pattern, ANYTHING)))
+        return tuple(_by_input(head)) if head and not quote else ()
+    rest = freeze(Pattern.of(pattern.kind, pattern.tokens[2 if head else 1 :]), "x")
+    return tuple(_by_star(head, quote, rest, freeze(pattern, ANYTHING)))
 
 
-def _reading(text: str) -> Iterator[Running]:
-    for _, form in _missing(_WORDS.findall(text), is_open=False, is_whole=True):
-        for command in (f"echo {ANYTHING} | {text}", f"{text} <<< {ANYTHING}"):
-            yield Running(command, "runners", form.program)
+def _by_input(text: str) -> Iterator[Running]:
+    """Yield commands in which *text* runs what it reads from its standard input."""
+    program, *given = _WORDS.findall(text) or [""]
+    words = [word for word in given if word not in _DATA["reading"]["options"]]
+    for name, *wanted in _READING:
+        if _name(program) != name or len(words) != len(wanted) or _ending(name) & {*given}:
+            continue
+        pairs = zip(wanted, words, strict=True)
+        if all(one == word or (one[0] == "<" and word[0] != "-") for one, word in pairs):
+            yield Running(f"echo {ANYTHING} | {text}", "runners", name)
+            yield Running(f"{text} <<< {ANYTHING}", "runners", name)
 
 
-def _behind(head: str, quote: str, tail: str, text: str) -> Iterator[Running]:
-    program = next((name for name in _LANGUAGES if head.startswith(name)), "")
+def _by_star(head: str, quote: str, tail: str, whole: str) -> Iterator[Running]:
+    """Yield commands that begin with *head*, in which *quote* is open, and end with *tail*."""
+    language = next((name for name in _LANGUAGES if head.startswith(name)), "")
     # Behind a quote that ends stands what is given to the program.
-    if program and (quote or head == program):
-        end = "" if quote in tail else quote
-        yield Running(text + end, "languages", program.strip())
+    if language and (quote or head == language):
+        yield Running(whole + ("" if quote in tail else quote), "languages", language.strip())
     start = f"{head}x{quote}" if quote else head
-    words = _WORDS.findall(start)
-    is_open = bool(quote) or not start[-1:].isspace()
-    for missing, form in _missing(words, is_open=is_open and bool(start), is_whole=False):
+    is_open = bool(start) and (bool(quote) or not start[-1].isspace())
+    for lacking, form in _lacking(_WORDS.findall(start), is_open=is_open):
         if form.is_loose and not _ENDING["options"].isdisjoint(tail.split()):
             continue
         again = f" {quote}" if quote and quote in tail else " " if tail[:1].strip() else ""
-        case = "runners" if form.case == "anywhere" else form.case
-        yield Running(f"{start}{missing}{again}{tail}", case, form.program)
+        case = "installers" if form.case == "installers" else "runners"
+        yield Running(f"{start}{lacking}{again}{tail}", case, form.program)
 
 
-def _missing(words: list[str], *, is_open: bool, is_whole: bool) -> Iterator[tuple[str, _Form]]:
-    """Yield what *words* lack to run any command, and the form that they have then.
+def _lacking(words: list[str], *, is_open: bool) -> Iterator[tuple[str, _Form]]:
+    """Yield what *words*, the last of which may be *open*, lack to run any command, and how."""
+    names = [_name(word) for word in words if not _ASSIGNMENT.fullmatch(word)] or [""]
+    if names == [""] or (is_open and len(names) == 1):
+        forms = [form for form in _FORMS if form.words[0].startswith(names[0])]
+    else:
+        forms = _OF_PROGRAM.get(names[0], [])
+    for form in forms:
+        place, wanted = _read(form, words, is_open=is_open) or (0, [])
+        if 0 < place < len(words):
+            yield from _lacking(words[place:], is_open=is_open)
+        elif wanted:
+            plain = (word[1:-1] if word.startswith("<") else word for word in wanted)
+            yield " ".join(plain).replace("ANY", ANYTHING), form
 
-    Args:
-        words: what a rule begins with.
-        is_open: whether the last may go on.
-        is_whole: whether nothing may follow: then they must run what they read.
 
+def _read(form: _Form, words: list[str], *, is_open: bool) -> tuple[int, list[str]] | None:
+    """Return at which of *words* a program starts that the form runs, and what they lack of it.
+
+    None where the form runs nothing behind them.
     """
-    for form in _begun(words, is_open=is_open):
-        found = _read(form, words, is_open=is_open)
-        if found is None:
-            continue
-        place, left = found
-        if place < len(words):
-            attached = form.words[0] not in _DETACHED or any(map(_ATTACHED.fullmatch, words))
-            if not is_whole or attached:
-                yield from _missing(words[place:], is_open=is_open, is_whole=is_whole)
-        elif (form.case == "reading") is is_whole and bool(left) is not is_whole:
-            yield left, form
-
-
-def _begun(words: Sequence[str], *, is_open: bool) -> Sequence[_Form]:
-    """Return the forms whose program *words* begin with, as far as they name one."""
-    named = [_name(word) for word in words if not _ASSIGNMENT.fullmatch(word)]
-    if named and (len(named) > 1 or not is_open):
-        return _OF_PROGRAM.get(named[0], ())
-    return [form for form in _FORMS if form.words[0].startswith(named[0] if named else "")]
-
-
-def _read(form: _Form, words: Sequence[str], *, is_open: bool) -> tuple[int, str] | None:
-    """Return which of *words* is a program that the form runs, and else what they lack of it."""
-    wanted = list(form.words)
-    place = 0
+    ending = _ending(form.words[0])
+    wanted, place = list(form.words), 0
     while place < len(words):
-        word = words[place]
+        word, is_last = words[place], place + 1 == len(words)
+        first = wanted[0] if wanted else ""
         done = min(len(form.words) - len(wanted), form.named)
         place += 1
-        if wanted and _is_of(form, wanted, word if done else _name(word), words[place:]):
+        # `-euo` is `-o` behind others.
+        options = {word, f"-{word[-1]}" if _CLUSTER.fullmatch(word) else word}
+        # Another option of the kind may follow the one that has its value.
+        is_program_next = wanted[1:2] == ["ANY"] and not form.is_loose
+        is_free = first[:1] != "-" or first == "--" or is_program_next or is_last
+        if wanted and is_free and first in (options if done else {_name(word)}):
             del wanted[0]
-        elif is_open and place == len(words) and wanted and wanted[0].startswith(word):
-            wanted[0] = wanted[0][len(word) :]
-            return place, _text(wanted)
+        elif is_open and is_last and first.startswith(word):
+            return place, [first[len(word) :], *wanted[1:]]
         elif word[0] == "-" and done:
-            takes = _words_of_option(form, word, done, wanted)
-            if not takes:
+            if word in ending or (word == "--" and (not first or first.startswith(("-", "<-")))):
                 return None
-            place += takes - 1
-            if wanted and wanted[0].startswith("<-"):
+            place += not options.isdisjoint(_VALUES.get(" ".join(form.words[:done]), ()))
+            if first.startswith("<-"):
                 del wanted[0]
         elif _ASSIGNMENT.fullmatch(word):
             continue
-        elif wanted and wanted[0][0] == "<" and done == form.named:
+        elif first[:1] == "<" and done == form.named:
             del wanted[0]
-        elif wanted == ["ANY"] and form.case == "runners" and done == form.named:
-            return place - 1, ""
+        elif wanted == ["ANY"] and not form.is_loose and done == form.named:
+            return place - 1, []
         elif not form.is_loose or done < form.named:
             return None
-    # What an option takes, if it takes some.
-    is_option = form.is_loose and bool(words) and words[-1][0] == "-"
-    is_taken = place > len(words) or (is_option and bool(wanted) and wanted[0][0] == "-")
-    end = words[-1][-1] if is_open and wanted else " "
-    joint = " " if end.isalnum() or end in "'\"" else "x "
-    return len(words), ("" if end == " " else joint) + ("x " if is_taken else "") + _text(wanted)
+    # What the last option takes, if it takes some.
+    is_between = bool(words and wanted) and words[-1][0] == wanted[0][0] == "-"
+    if place > len(words) or (is_between and form.is_loose):
+        wanted.insert(0, "x")
+    return len(words), ["", *wanted] if is_open and wanted else wanted
 
 
-def _is_of(form: _Form, wanted: Sequence[str], word: str, following: Sequence[str]) -> bool:
-    """Return whether *word* is the first that is wanted, and no option with a value of its own."""
-    first, *others = wanted
-    if first[0] != "-" or first == "--":
-        return word == first
-    # `-lc` is `-c` behind another one.
-    is_same = word == first or (len(first) == 2 and _last_of(word) == first)
-    is_run = form.case == "runners" and others[:1] == ["ANY"]
-    return is_same and (is_run or not following or following[0] == "".join(others[:1]))
-
-
-def _last_of(word: str) -> str:
-    """Return the last option of a few that are one word, or *word*."""
-    return f"-{word[-1]}" if _CLUSTER.fullmatch(word) else word
-
-
-_CLUSTER: Final = re.compile(r"-[A-Za-z0]{1,4}")
-
-
-def _words_of_option(form: _Form, word: str, done: int, wanted: Sequence[str]) -> int:
-    """Return how many words an option is, 0 if the form runs nothing behind it."""
-    takes = not {word, _last_of(word)}.isdisjoint(_VALUES.get(" ".join(form.words[:done]), ()))
-    is_end = word == "--" and (not wanted or wanted[0].startswith(("-", "<-")))
-    is_read = form.case != "reading" or takes or word in _READING
-    ending = _ENDING["options"] | _ENDING.get(form.words[0], frozenset())
-    return 0 if is_end or not is_read or word in ending else 1 + takes
+def _ending(program: str) -> frozenset[str]:
+    """Return the options with which a program runs nothing."""
+    return _ENDING["options"] | _ENDING.get(program, frozenset())
 
 
 def _name(word: str) -> str:
     """Return the program that *word* names, without its folder and its minor version."""
-    return _MINOR.sub("", word.rpartition("/")[2])
-
-
-_MINOR: Final = re.compile(r"\.[0-9]+\Z")
-
-
-def _text(words: Sequence[str]) -> str:
-    plain = (word[1:-1] if word[0] == "<" and word[-1] == ">" else word for word in words)
-    return " ".join(plain).replace("ANY", ANYTHING)
+    return _MINOR_VERSION.sub("", word.rpartition("/")[2])

@@ -1,4 +1,4 @@
-"""Findings that a baseline, a comment or a file suppresses.
+"""Findings that a comment, a file or a baseline takes away.
 
 A comment is ``# policy: ignore[CODE] REASON``. Behind something, it is about its own line; on a
 line of its own, about the next line that is no comment. JSON has no comments, so for that there
@@ -10,7 +10,8 @@ is a file beside the policies, ``policy-lint.yaml``, which no host reads::
         rule: Read(/etc/**)
         reason: the folder `etc` of this project is meant
 
-Without ``rule`` every finding of that code in the file is meant.
+Without ``rule`` every finding of that code in the file is meant. A baseline lists findings as they
+were once; one that is in it has no other reason.
 """
 
 from __future__ import annotations
@@ -21,99 +22,33 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
 
+from policy.analysis import catalogue
+from policy.analysis.lint.checks import find
 from policy.core import expressions as re
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
-from policy.core.source import Source, Span
-from policy.core.values import evolve, field, frozen
+from policy.core.source import Edit, Source, Span
+from policy.core.values import field, frozen
 from policy.files.frontmatter import split_front_matter
 from policy.files.nodes import plain
 from policy.files.opening import is_unreadable
-from policy.hosts.fields import Fields, HostError, HostErrors
+from policy.files.text import line_removal
+from policy.hosts.fields import Fields, HostErrors
+from policy.language.mistakes import closest
 from policy.language.parse import parse_notation
 from policy.language.syntax import Comment
 
 __all__ = [
     "IGNORED_FILE",
-    "Compared",
     "Suppression",
     "baseline_text",
-    "compare_with_baseline",
     "ignored",
+    "suppressed",
     "suppressions",
+    "without_known",
 ]
 
-
-_VERSION: Final = 2
-_KEYS: Final = ("file", "code", "message", "line")
-
-_Key = tuple[str, str, str, str]
-
-
-@frozen
-class Compared:
-    """Findings beside a baseline.
-
-    Attributes:
-        new: those that it does not know.
-        known: those that it knows.
-        gone: how many it knows that are there no longer.
-
-    """
-
-    new: tuple[Finding, ...]
-    known: tuple[Finding, ...]
-    gone: int
-
-
-def baseline_text(findings: Iterable[Finding]) -> str:
-    """Return the baseline of *findings*, in an order of its own; of no file that is unreadable."""
-    keys = sorted(_key(finding) for finding in findings if not is_unreadable(finding))
-    rows = [dict(zip(_KEYS, key, strict=True)) for key in keys]
-    return json.dumps({"version": _VERSION, "findings": rows}, indent=2, ensure_ascii=False) + "\n"
-
-
-def compare_with_baseline(findings: Iterable[Finding], baseline: Source) -> Compared:
-    """Return which findings *baseline* knows, each as often as it says.
-
-    Raises:
-        PolicyError: it is no baseline.
-
-    """
-    left = _read(baseline)
-    new: list[Finding] = []
-    known: list[Finding] = []
-    for finding in findings:
-        key = _key(finding)
-        if left[key] > 0 and not is_unreadable(finding):
-            left[key] -= 1
-            known.append(finding)
-        else:
-            new.append(finding)
-    return Compared(tuple(new), tuple(known), left.total())
-
-
-def _key(finding: Finding) -> _Key:
-    line = ""
-    if finding.span is not None:
-        line = finding.span.source.line(finding.place.line).strip()
-    return finding.place.file, finding.code, finding.message, line
-
-
-def _read(source: Source) -> Counter[_Key]:
-    try:
-        value = json.loads(source.text)
-        rows = {_VERSION: value["findings"]}[value["version"]]
-        return Counter((row["file"], row["code"], row["message"], row["line"]) for row in rows)
-    except (ValueError, RecursionError, LookupError, TypeError):
-        message = f"expected `findings` in JSON, with `version` {_VERSION}"
-        help_ = "`policy lint --write-baseline FILE` writes one"
-        raise PolicyError(message, file=source.name, help=help_) from None
-
-
-_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#[ \t]*policy:[ \t]*ignore\b[^\n\r]*", re.MULTILINE)
-_PARTS: Final = re.compile(r"#[ \t]*policy:[ \t]*ignore\[(?P<codes>[^\]]*)\][ \t]*(?P<reason>.*)")
-_LINE_COMMENT: Final = re.compile(r"[ \t]*(#.*)?$")
+IGNORED_FILE: Final = "policy-lint.yaml"
 
 
 @frozen
@@ -137,147 +72,209 @@ class Suppression:
     line: int = 0
     rule: str = ""
 
-    @property
-    def where(self) -> str:
-        """What it is about, for people."""
-        if self.line:
-            return f"on line {self.line}"
-        return f"of `{self.rule}` in {self.file}" if self.rule else f"in {self.file}"
-
     def covers(self, finding: Finding) -> bool:
         """Return whether *finding* is one that it is about."""
         if not self.reason or finding.code not in self.codes or finding.place.file != self.file:
             return False
         if finding.span is None:
             return not self.line and not self.rule
-        is_there = self.line in {0, finding.place.line}
-        return is_there and (not self.rule or _is_about(finding.span, self.rule))
-
-
-def suppressions(source: Source) -> tuple[Suppression, ...]:
-    """Return the suppressions in the comments of a file, by what its name says it is."""
-    try:
-        return tuple(_suppression(source, span) for span in _comments(source))
-    except PolicyError:
-        return ()  # what cannot be read suppresses nothing
-
-
-def _suppression(source: Source, span: Span) -> Suppression:
-    number, column = source.line_and_column(span.start)
-    if not source.line(number)[: column - 1].strip():
-        number = _next_line(source, number)
-    found = _PARTS.match(span.text)
-    listed, reason = (found["codes"], found["reason"]) if found else ("", "")
-    codes = tuple(code.strip() for code in listed.split(",") if code.strip())
-    return Suppression(span, codes, reason.strip(), source.name, number)
-
-
-def _next_line(source: Source, number: int) -> int:
-    """Return the first line behind line *number* that holds more than a comment."""
-    last, _ = source.line_and_column(len(source.text))
-    following = number + 1
-    while following < last and _LINE_COMMENT.match(source.line(following)):
-        following += 1
-    return following
-
-
-def _comments(source: Source) -> Iterator[Span]:
-    """Yield the comments of *source* that suppress findings: a `#` in a text is text."""
-    found = [source.span(*match.span()) for match in _COMMENT.finditer(source.text)]
-    if not found:
-        return
-    language = source.name.rpartition(".")[2]
-    if language == "policy":
-        starts = set(_noted(parse_notation(source)))
-        yield from (span for span in found if span.start in starts)
-        return
-    start, end = 0, len(source.text)
-    if language == "md" and (parts := split_front_matter(source)) is not None:
-        start, end, language = parts.header.start, parts.header.end, parts.kind.value
-    said = _said(source, language, start, end)
-    for span in found:
-        text = f"{source.text[: span.start]}{' ' * len(span.text)}{source.text[span.end :]}"
-        blanked = Source(source.name, text)
-        if start <= span.start < end and said and said == _said(blanked, language, start, end):
-            yield span
-
-
-def _said(source: Source, language: str, start: int, end: int) -> tuple[object] | None:
-    """Return what a document says but for its comments; None where it cannot be read."""
-    from policy.files.toml_nodes import read_toml  # noqa: PLC0415  # few files have such comments
-    from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415
-
-    readers = {"yaml": read_yaml, "yml": read_yaml, "toml": read_toml}
-    try:
-        return (plain(readers[language](source, start, end)),) if language in readers else None
-    except PolicyError:
-        return None
-
-
-def _noted(node: object) -> Iterator[int]:
-    """Yield where the comments below a node of our notation start."""
-    if isinstance(node, Comment):
-        yield node.span.start
-    elif isinstance(node, tuple):
-        for child in node:
-            yield from _noted(child)
-    elif hasattr(node, "__fields__"):
-        for name in ("body", "comments"):
-            yield from _noted(getattr(node, name, ()))
-
-
-IGNORED_FILE: Final = "policy-lint.yaml"
+        return self.line in {0, finding.place.line} and _is_about(finding.span, self.rule)
 
 
 def _is_about(span: Span, rule: str) -> bool:
-    """Return whether *span* is *rule*, or a part of it, in quotes or without."""
-    number, column = span.source.line_and_column(span.start)
-    line = span.source.line(number)
-    for written in (json.dumps(rule, ensure_ascii=False), f"'{rule}'", rule):
-        start = line.find(written)
-        while start >= 0:
-            if start < column <= start + len(written):
-                return True
-            start = line.find(written, start + 1)
-    return False
+    """Return whether *span* starts within *rule*, in quotes or without."""
+    texts = (json.dumps(rule, ensure_ascii=False), f"'{rule}'", rule)
+    pattern = re.compile("|".join(map(re.escape, texts)))
+    return not rule or any(
+        found.start() <= span.start < found.end() for found in pattern.finditer(span.source.text)
+    )
 
 
-def ignored(source: Source) -> tuple[tuple[Suppression, ...], tuple[Finding, ...]]:
-    """Return the entries of a file, and what is wrong with it."""
+def suppressed(
+    findings: Iterable[Finding], by: list[Suppression]
+) -> tuple[list[Finding], list[tuple[Finding, str]]]:
+    """Return what is left of *findings*, what is wrong with what suppresses them, and the others.
+
+    What could not be read is never suppressed. Each of the others has the reason with it.
+    """
+    in_file: dict[str, list[Suppression]] = {}
+    for one in by:
+        in_file.setdefault(one.file, []).append(one)
+    left, taken = list[Finding](), list[tuple[Finding, str]]()
+    used: set[tuple[Suppression, str]] = set()
+    for finding in findings:
+        beside = in_file.get(finding.place.file, ())
+        because = next((one for one in beside if one.covers(finding)), None)
+        if because is None or is_unreadable(finding):
+            left.append(finding)
+        else:
+            taken.append((finding, because.reason))
+            used.add((because, finding.code))
+    for one in by:
+        left += _mistakes(one, used)
+    return left, taken
+
+
+def _mistakes(by: Suppression, used: set[tuple[Suppression, str]]) -> Iterator[Finding]:
+    """Yield what is wrong with a suppression."""
+    if not by.codes or not by.reason:
+        missing = "a reason" if by.codes else "the code of a finding"
+        yield find("bad-suppression", by.span, missing=missing)
+        return
+    what, where = ("comment", f"on line {by.line}") if by.line else ("entry", f"in {by.file}")
+    where = f"of `{by.rule}` {where}" if by.rule else where
+    unused = [code for code in by.codes if (by, code) not in used]
+    for code in unused:
+        meant = "" if code in catalogue.codes() else closest(code, catalogue.codes())
+        edits: tuple[Edit, ...] = ()
+        if by.line and len(unused) == len(by.codes) and not meant:
+            source = by.span.source
+            start = len(source.text[: by.span.start].rstrip(" \t"))
+            edits = line_removal(by.span) or (Edit(source.span(start, by.span.end), ""),)
+        help_ = meant or f"take the {what} away"
+        yield find("unused-suppression", by.span, unused=code, where=where, help=help_, edits=edits)
+
+
+# --- comments
+
+
+_COMMENT: Final = re.compile(
+    r"(?:^|(?<=[ \t]))#[ \t]*policy:[ \t]*ignore\b"
+    r"(?:\[(?P<codes>[^\]\n\r]*)\])?(?P<reason>[^\n\r]*)",
+    re.MULTILINE,
+)
+
+
+def suppressions(source: Source) -> list[Suppression]:
+    """Return the suppressions in the comments of a file, by what its name says it is."""
+    written = [*_COMMENT.finditer(source.text)]
+    try:
+        starts = _comment_starts(source, [found.span() for found in written]) if written else ()
+    except PolicyError:
+        return []  # what cannot be read suppresses nothing
+    suppressing = []
+    for found in (each for each in written if each.start() in starts):
+        number, column = source.line_and_column(found.start())
+        lines = source.text.split("\n")
+        if not lines[number - 1][: column - 1].strip():
+            number += 1
+            while number < len(lines) and re.match(r"\s*(#|\Z)", lines[number - 1]):
+                number += 1
+        codes = tuple(code.strip() for code in (found["codes"] or "").split(",") if code.strip())
+        reason, span = found["reason"].strip(), source.span(*found.span())
+        suppressing.append(Suppression(span, codes, reason, source.name, number))
+    return suppressing
+
+
+def _comment_starts(source: Source, spans: list[tuple[int, int]]) -> set[int]:
+    """Return where those of *spans* start that are comments: a `#` in a text is text.
+
+    Raises:
+        PolicyError: the file cannot be read.
+
+    """
+    from policy.files.toml_nodes import read_toml  # noqa: PLC0415  # few files have such comments
+    from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415
+
+    language, text = source.name.rpartition(".")[2], source.text
+    if language == "policy":
+        return {*_notation_comments(parse_notation(source))}
+    first, end = 0, len(text)
+    if language == "md" and (parts := split_front_matter(source)) is not None:
+        first, end, language = parts.header.start, parts.header.end, parts.kind.value
+    read = {"yaml": read_yaml, "yml": read_yaml, "toml": read_toml}.get(language)
+    if read is None:
+        return set()
+
+    def said(text: str) -> object:
+        return plain(read(Source(source.name, text), first, end))
+
+    whole = said(text)
+    # Without a comment a document says the same.
+    return {
+        start
+        for start, stop in spans
+        if first <= start < end and said(text[:start] + " " * (stop - start) + text[stop:]) == whole
+    }
+
+
+def _notation_comments(node: object) -> Iterator[int]:
+    """Yield where the comments below a node of our notation start."""
+    children = getattr(node, "body", ()), (each for _, each in getattr(node, "comments", ()))
+    for child in (each for some in children for each in some):
+        if isinstance(child, Comment):
+            yield child.span.start
+        yield from _notation_comments(child)
+
+
+# --- the file
+
+
+def ignored(source: Source) -> tuple[list[Suppression], tuple[Finding, ...]]:
+    """Return the entries of a file, or else what is wrong with it: then it suppresses nothing."""
     from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415  # few folders have that file
 
-    entries: list[Suppression] = []
-    problems: list[Finding] = []
+    entries = []
     try:
         document = Fields.read(partial(read_yaml, source), "bad-suppression", filled=True)
         document.known("ignore")
-        items = document.sequence("ignore") if document.entry("ignore") else ()
+        for index, item in enumerate(document.sequence("ignore")):
+            keys = document.item(item, f"ignore[{index}]")
+            keys.known("code", "file", "rule", "reason")
+            code, file, reason = (keys.text(name) for name in ("code", "file", "reason"))
+            if reason and not reason.strip():
+                keys.note("expected a reason, found blanks", keys.span("reason"))
+            rule = keys.text("rule", "")
+            entries.append(Suppression(item.span, (code,), reason.strip(), file, rule=rule))
         document.check()
-    except HostError as error:
-        return (), _bad_suppression(error)
-    for index, item in enumerate(items):
-        keys = evolve(document, errors=[]).item(item, f"ignore[{index}]")
-        keys.known("code", "file", "rule", "reason")
-        code, file, reason = (keys.text(name) for name in ("code", "file", "reason"))
-        rule = keys.text("rule", "")
-        if not keys.errors and not reason.strip():
-            keys.note("expected a reason, found blanks", keys.span("reason"))
-        if keys.errors:
-            problems += _bad_suppression(HostErrors(keys.errors))
-        else:
-            span = _first_line(item.span)
-            entries.append(Suppression(span, (code,), reason.strip(), file, rule=rule))
-    return tuple(entries), tuple(problems)
+    except HostErrors as error:
+        then = "nothing is suppressed"
+        level = Severity.WARNING
+        return [], Finding.of(error, "bad-suppression", severity=level, consequence=then)
+    return entries, ()
 
 
-_NOTHING: Final = "nothing is suppressed by it"
+# --- baselines
 
 
-def _bad_suppression(error: HostError) -> tuple[Finding, ...]:
-    found = Finding.of(error, "bad-suppression", severity=Severity.WARNING, consequence=_NOTHING)
-    return tuple(evolve(one, span=one.span and _first_line(one.span)) for one in found)
+_VERSION: Final = 2
+_KEYS: Final = ("file", "code", "message", "line")
 
 
-def _first_line(span: Span) -> Span:
-    first = span.text.partition("\n")[0].rstrip()
-    return Span(span.source, span.start, span.start + max(len(first), 1))
+def baseline_text(findings: Iterable[Finding]) -> str:
+    """Return the baseline of *findings*, in an order of its own; of no file that is unreadable."""
+    keys = sorted(_key(finding) for finding in findings if not is_unreadable(finding))
+    rows = [dict(zip(_KEYS, key, strict=True)) for key in keys]
+    return json.dumps({"version": _VERSION, "findings": rows}, indent=2, ensure_ascii=False) + "\n"
+
+
+def without_known(
+    findings: Iterable[Finding], baseline: Source
+) -> tuple[list[Finding], list[Finding]]:
+    """Return which findings *baseline* does not know, and which it does, each as often as it says.
+
+    Raises:
+        PolicyError: it is no baseline.
+
+    """
+    try:
+        value = json.loads(baseline.text)
+        rows = {_VERSION: value["findings"]}[value["version"]]
+        left = Counter(tuple(row[key] for key in _KEYS) for row in rows)
+    except (ValueError, RecursionError, LookupError, TypeError):
+        message = f"expected `findings` in JSON, with `version` {_VERSION}"
+        help_ = "`policy lint --write-baseline FILE` writes one"
+        raise PolicyError(message, file=baseline.name, help=help_) from None
+    new, known = list[Finding](), list[Finding]()
+    for finding in findings:
+        key = _key(finding)
+        is_known = left[key] > 0 and not is_unreadable(finding)
+        left[key] -= is_known
+        (known if is_known else new).append(finding)
+    return new, known
+
+
+def _key(finding: Finding) -> tuple[str, ...]:
+    span = finding.span
+    line = span.source.line(finding.place.line).strip() if span else ""
+    return finding.place.file, finding.code, finding.message, line
