@@ -225,8 +225,7 @@ class DecidingPolicy:
 def open_policy(text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None) -> DecidingPolicy:
     """Return the policy that *text* names: a compiled policy, a folder, a file or a revision.
 
-    Raises:
-        PolicyError: *text* names none of these, or a profile is unknown.
+    Raises PolicyError where *text* names none of these, or a profile is unknown.
     """
     found = compiled_at(text, hosts, root)
     if found is not None:
@@ -244,8 +243,7 @@ def compiled_at(
 ) -> DecidingPolicy | None:
     """Return the compiled policy in the file *text*; None where it is no compiled policy.
 
-    Raises:
-        PolicyError: it is invalid, or *hosts* has options.
+    Raises PolicyError where it is invalid, or *hosts* has options.
     """
     try:
         # Without blocking, since a pipe may have no writer.

@@ -122,8 +122,7 @@ class _Bare:
     def _rules_for(self, record: Record) -> tuple[str, ...]:
         """Return the narrowest rules that a call needs; none for one that none can name alone.
 
-        Raises:
-            PolicyError: no rule can allow it, or should name it.
+        Raises PolicyError where no rule can allow it, or should name it.
         """
         tool, call, chain = record.tool, record.call, self._chain(record.cwd)
         if chain.decide(tool, call).effect is Effect.ALLOW:

@@ -56,8 +56,7 @@ def _targets(
 ) -> dict[Path, tuple[bytes | None, bytes]]:
     """Return where each file goes -> what is there, and what will be.
 
-    Raises:
-        PolicyError: another file exists, and `--force` was not given.
+    Raises PolicyError where another file exists, and `--force` was not given.
     """
     targets = {}
     for name, text in files.items():

@@ -45,8 +45,7 @@ def log_files(paths: list[Path]) -> dict[Path, str]:
 
     A file is a log whatever its name, below a folder ``*.jsonl`` and ``*.parquet`` are.
 
-    Raises:
-        PolicyError: there is none.
+    Raises PolicyError where there is none.
     """
     found: dict[Path, str] = {}
     for path in paths:
@@ -70,8 +69,7 @@ _LARGE = 4 * 2**20
 def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
     """Yield what each line of a log holds; *name* stands in places.
 
-    Raises:
-        PolicyError: the file cannot be read.
+    Raises PolicyError where the file cannot be read.
     """
     if file.suffix == ".parquet":
         yield from _counted(file, name)
@@ -191,8 +189,7 @@ def is_installed() -> bool:
 def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
     """Yield each distinct call of *file*, and how often it is there.
 
-    Raises:
-        PolicyError: before anything is yielded, where DuckDB is missing or cannot read the file.
+    Raises PolicyError before anything is yielded, where DuckDB is missing or cannot read the file.
     """
     if not is_installed():
         msg = "Parquet is read by DuckDB, which is missing"
@@ -283,8 +280,7 @@ def _effect(said: object) -> Effect | None:
 def _chain(file: Path) -> tuple[str, ...]:
     """Return who made the calls of a transcript, by the files that lie beside it.
 
-    Raises:
-        PolicyError: they do not say who started the agent.
+    Raises PolicyError where they do not say who started the agent.
     """
     if file.parent.name != "subagents" or not file.stem.startswith("agent-"):
         return (_ROOT,)

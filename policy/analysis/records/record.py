@@ -112,8 +112,7 @@ class Recorder:
     def append(self, record: Record) -> None:
         """Write down *record*, with the time that it is now.
 
-        Raises:
-            PolicyError: the file cannot be written.
+        Raises PolicyError where the file cannot be written.
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         text = line(evolve(redacted(record, self.redact), time=now)).encode() + b"\n"

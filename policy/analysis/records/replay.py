@@ -54,8 +54,7 @@ class RecordDecider:
     def decide(self, record: Record) -> Decision:
         """Return what the call of *record* gets. A chain that cannot come about is denied.
 
-        Raises:
-            PolicyError: the policy has no agent for the first link, or several.
+        Raises PolicyError where the policy has no agent for the first link, or several.
         """
         found = self.chain(record.chain, record.cwd, record.project)
         if isinstance(found, Decision):
@@ -65,8 +64,7 @@ class RecordDecider:
     def chain(self, names: tuple[str, ...], cwd: str = "", project: str = "") -> Chain | Decision:
         """Return the chain of agents *names* of a project, or why it cannot come about.
 
-        Raises:
-            PolicyError: the policy has no agent for the first link, or several.
+        Raises PolicyError where the policy has no agent for the first link, or several.
         """
         key = names, cwd, project
         if key not in self._chains:
