@@ -9,22 +9,8 @@ import enum
 from collections.abc import Iterator, Mapping
 
 from policy.core.memory import OnDemand
-from policy.core.values import TypeVar, field, frozen
+from policy.core.values import TypeVar, content, field, frozen
 from policy.patterns.tokens import Token
-
-__all__ = [
-    "FileTools",
-    "Files",
-    "Kinds",
-    "Program",
-    "ProgramTable",
-    "Programs",
-    "Shell",
-    "Variables",
-    "Wrapper",
-    "Wrappers",
-    "Wrapping",
-]
 
 
 class Files(enum.Enum):
@@ -215,8 +201,7 @@ class ProgramTable(Mapping[str, _Known]):
         if self.known and not self._value:
             import hashlib  # noqa: PLC0415  # a decision needs no digest
 
-            known = _sorted_sets(repr(sorted(self.known.items())))
-            self._value = hashlib.sha256(known.encode()).hexdigest()
+            self._value = hashlib.sha256(repr(content(dict(self.known))).encode()).hexdigest()
         return self._value
 
     def __getitem__(self, name: str) -> _Known:
@@ -239,15 +224,6 @@ class ProgramTable(Mapping[str, _Known]):
 
 Programs = ProgramTable[Program]
 Wrappers = ProgramTable[Wrapper]
-
-
-def _sorted_sets(text: str) -> str:
-    import re  # noqa: PLC0415  # as above
-
-    # The order in which a set prints differs from one process to the next.
-    return re.sub(
-        r"frozenset\(\{(.*?)\}\)", lambda found: ", ".join(sorted(found[1].split(", "))), text
-    )
 
 
 @frozen(cache_hash=True)
@@ -309,12 +285,6 @@ class FileTools:
     removes: str = ""
     shadows: str = ""
     inner: frozenset[str] = frozenset()
-
-    @property
-    def named(self) -> frozenset[str]:
-        """The tools that opening a file by its name is a call of."""
-        tools = {self.output, self.input, self.reads, self.writes, self.removes}
-        return frozenset(tools - {""})
 
     @property
     def opening(self) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
         elif kind == _IS_QUOTED:
             raw = match[5]
             in_pieces = "{" in raw or (words and words[0].raw in _DECLARING)
-            if in_pieces and not _is_one_piece(raw):
+            if in_pieces and not (raw[0] in "'\"" and raw.find(raw[0], 1) == len(raw) - 1):
                 return None
             words.append(_quoted(raw))
             if words[0].plain in _NOT_FIRST:
@@ -140,26 +140,17 @@ def _plain(raw: str) -> Word:
     return Word(raw, raw)
 
 
-def _is_one_piece(raw: str) -> bool:
-    """Whether all of a word stands in one pair of quotes."""
-    return raw[0] in "'\"" and raw.find(raw[0], 1) == len(raw) - 1
+_PIECE: Final = re.compile(r"""'[^']*'|"[^"]*"|[^'"]+""")
 
 
 def _quoted(raw: str) -> Word:
-    if "'" not in raw and '"' not in raw:
-        return Word(raw, raw, glob="*" in raw or "?" in raw)
-    plain, glob, quote = [], False, ""
-    for character in raw:
-        if quote:
-            if character == quote:
-                quote = ""
-            else:
-                plain.append(character)
-        elif character in "'\"":
-            quote = character
+    plain, glob = [], False
+    for piece in _PIECE.findall(raw):
+        if piece[0] in "'\"":
+            plain.append(piece[1:-1])
         else:
-            glob |= character in "*?"
-            plain.append(character)
+            plain.append(piece)
+            glob |= "*" in piece or "?" in piece
     return Word(raw, "".join(plain), glob=glob)
 
 

@@ -186,14 +186,12 @@ _EVALUATING = frozenset(
     " getopts set zparseopts zformat zstyle autoload shift exit return break continue bye logout"
     " vared private getln zregexparse float integer".split()
 )
-_SUBSCRIPT = re.compile(r"(?=.*\[).*[$`]", re.DOTALL)
 
 
 def is_evaluated(program: Sequence[Word]) -> bool:
     """Whether a literal word may hold a command all the same."""
-    return program[0].plain in _EVALUATING and any(
-        _SUBSCRIPT.search(word.plain) for word in program[1:]
-    )
+    texts = [word.plain for word in program[1:]] if program[0].plain in _EVALUATING else ()
+    return any("[" in text and ("$" in text or "`" in text) for text in texts)
 
 
 # A word that a shell may leave out: an empty one, or an expansion.
@@ -254,15 +252,10 @@ def expression(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
-_PROGRAM: Final = re.compile(r"(?:.*[/\\])?(.*?)(?:\.exe)?", re.DOTALL | re.IGNORECASE)
-
-
 def basename(program: str) -> str:
     """Return the name of a program without its folder, and without its ending on Windows."""
-    if "/" not in program and "\\" not in program and program[-4:].lower() != ".exe":
-        return program
-    match = _PROGRAM.fullmatch(program)
-    return match[1] if match else program
+    name = program.replace("\\", "/").rpartition("/")[2]
+    return name[:-4] if name[-4:].lower() == ".exe" else name
 
 
 def is_assignment(word: Word) -> bool:

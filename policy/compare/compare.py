@@ -355,7 +355,7 @@ def _by_kinds(
     for kind in kinds:
         sides = [[row for row, _ in side.rows if row.argument.kind is kind] for side in lookups]
         like = next(row for side in sides for row in side)
-        anything = Row((), Effect.ALLOW, Reason.DEFAULT, like.tool, like.ruleset)
+        anything = Row((), Outcome(Effect.ALLOW, Reason.DEFAULT), like.tool, like.ruleset)
         was, now = (Lookup(((row, ()) for row in side or [anything]), "") for side in sides)
         for one in compare(tool, was, now, known).differences:
             decisions = (lookup.decide(one.call, remember=False) for lookup in lookups)

@@ -31,7 +31,7 @@ from policy.patterns.pattern import (
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import Token
 from policy.tables.dialect import ArgumentKind
-from policy.tables.entry import BY_DEFAULT, Entry, unsure
+from policy.tables.entry import BY_DEFAULT, Entry, Outcome, unsure
 from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 
@@ -133,7 +133,7 @@ def by_rules(row: Row) -> Row:
         evolve(entry, effect=Effect.ALLOW) if entry.reason in BY_DEFAULT else entry
         for entry in row.entries
     )
-    return Row(entries, unasked(row), row.default.reason, row.tool, row.ruleset)
+    return Row(entries, Outcome(unasked(row), row.default.reason), row.tool, row.ruleset)
 
 
 def unasked(row: Row) -> Effect:

@@ -30,7 +30,7 @@ from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
-from policy.tables.command_row import redirection_outcome
+from policy.tables.command_row import rules_of
 
 __all__ = ["opening_differences", "reading"]
 
@@ -144,7 +144,7 @@ class Openings:
             file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)
             before, after = (
                 min(
-                    (redirection_outcome(row, file).effect for row, _ in lookup.rows),
+                    (rules_of(row).file_outcome(row, file).effect for row, _ in lookup.rows),
                     default=Effect.ALLOW,
                 )
                 for lookup in self._pair.lookups

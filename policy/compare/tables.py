@@ -321,7 +321,7 @@ class _Lines:
         as_written = self.as_written or dialect.loose
         told = {
             tool
-            for tool in rules.tools
+            for tool in rules.by_tool
             if is_glob(tool) or (as_written and dialect.key(tool) not in special)
         }
         for entry in rules.entries:
@@ -398,7 +398,7 @@ def _domain(
     start, inside, blank = {"": "name"}, {"": "name"}, {"": "name"}
     if loose:
         # What is left of a name: no blanks around it, no parenthesis, no capital.
-        letters = {letter for rules in speaking for tool in rules.tools for letter in tool}
+        letters = {letter for rules in speaking for tool in rules.by_tool for letter in tool}
         odd = {"(", *(letter for letter in letters if letter.lower() != letter)}
         for state in (start, inside, blank):
             state.update(dict.fromkeys(odd, DEAD))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TYPE_CHECKING", "Any", "ClassVar", "Final", "Generic", "Literal", "NoReturn", "Protocol",
-    "TypeVar", "attributes", "define", "evolve", "field", "frozen", "stated",
+    "TypeVar", "attributes", "content", "define", "evolve", "field", "frozen", "stated",
 ]  # fmt: skip
 
 
@@ -115,6 +115,19 @@ def stated(value: Any) -> Iterator[tuple[str, object]]:
         found = getattr(value, one.name)
         if found != one.usual:
             yield one.name, found
+
+
+def content(value: Any) -> object:
+    """Return what a value holds beside its defaults, in one order in every process."""
+    if hasattr(value, "__fields__"):
+        return {name: content(found) for name, found in stated(value)}
+    if isinstance(value, dict):
+        return {name: content(found) for name, found in sorted(value.items())}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, (tuple, list)):
+        return [content(each) for each in value]
+    return getattr(value, "value", value)
 
 
 def _made(

@@ -147,10 +147,17 @@ def _absolute(path: str, dialect: Dialect) -> str:
     if not path or "\0" in path:
         raise Unreadable
     path = rooted_path(path, dialect)
-    # Most paths have nothing to mend: no `//`, `/.` or `/` at the end.
-    return (
-        path if "//" not in path and "/." not in path and not path.endswith("/") else _mended(path)
-    )
+    # Most paths have nothing to mend.
+    if "//" not in path and "/." not in path and not path.endswith("/"):
+        return path
+    segments: list[str] = []
+    for segment in path.split("/"):
+        if segment == "..":
+            if segments:
+                segments.pop()
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return "/" + "/".join(segments) if segments else ""
 
 
 def rooted_path(path: str, dialect: Dialect) -> str:
@@ -195,17 +202,6 @@ def is_within(path: str, dialect: Dialect) -> bool:
 
 def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder + "/")
-
-
-def _mended(path: str) -> str:
-    segments: list[str] = []
-    for segment in path.split("/"):
-        if segment == "..":
-            if segments:
-                segments.pop()
-        elif segment not in ("", "."):
-            segments.append(segment)
-    return "/" + "/".join(segments) if segments else ""
 
 
 def real_path(path: str, links: Iterable[tuple[str, str]]) -> str:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from importlib.util import find_spec
+from itertools import repeat
 from typing import Any, Final, NoReturn, get_args, get_origin, get_type_hints
 
 import policy
@@ -22,7 +23,6 @@ from policy.commands.knowledge import (
     Program,
     Programs,
     ProgramTable,
-    Shell,
     Variables,
     Wrapper,
     Wrappers,
@@ -63,11 +63,15 @@ def _check_rules(rules: RuleSet) -> None:
         refuse(f"expected at most {limits.RULES:,} lines")
 
 
-def _check_shell(shell: Shell) -> None:
+def _check_dialect(dialect: Dialect) -> None:
+    shell = dialect.shell
+    kinds = {each.kind for each in (*dialect.arguments.values(), dialect.other)}
     if "" in {*shell.wrapping.names, *shell.programs}:
         refuse("expected the names of programs, found an empty text")
     if shell.reader and not _is_host(shell.reader):
         refuse(f"no host {cited(shell.reader)} reads commands")
+    if ArgumentKind.POWERSHELL in kinds and not shell.reader:
+        refuse("expected a host that reads PowerShell")
     if any(_ways(tokens) > 1 for tokens in shell.compound):
         refuse("expected patterns without alternatives")
 
@@ -78,12 +82,6 @@ def _is_host(name: str) -> bool:
         return name.isidentifier() and find_spec(f"policy.hosts.{name}.shell") is not None
     except ModuleNotFoundError:
         return False
-
-
-def _check_dialect(dialect: Dialect) -> None:
-    kinds = {each.kind for each in (*dialect.arguments.values(), dialect.other)}
-    if ArgumentKind.POWERSHELL in kinds and not dialect.shell.reader:
-        refuse("expected a host that reads PowerShell")
 
 
 def _check_texts(known: Program | Wrapper) -> None:
@@ -107,7 +105,6 @@ CHECKS: Final[dict[type, Callable[[Any], None]]] = {
     Input: lambda argument: _check_expressions(argument.spelling),
     Program: _check_texts,
     RuleSet: _check_rules,
-    Shell: _check_shell,
     Variables: lambda variables: _check_expressions(variables.guarded),
     Wrapper: _check_texts,
 }
@@ -147,9 +144,9 @@ def _shape(kind: _Kind) -> tuple[str, Any]:
     if hasattr(kind, "__fields__"):
         return "values", None
     if origin is tuple and arguments[1:] != (...,):
-        return "pair", arguments
+        return "items", (tuple, arguments, len(arguments))
     if origin in (tuple, frozenset):
-        return "items", (origin, arguments[0])
+        return "items", (origin, repeat(arguments[0]), None)
     if origin is Mapping:
         return "mapping", arguments[1]
     if arguments[1:] == (type(None),):
@@ -203,14 +200,11 @@ class _Content:
                     return of[value]
                 refuse(f"expected one of {', '.join(of)}, found {cited(value)}")
             case "items":
-                make, each = of
-                items = enumerate(_list(value))
-                return make([self.inside(f"[{n}]", self.read, each, item) for n, item in items])
-            case "pair":
-                items = enumerate(_list(value))
-                if len(of) != len(value):
-                    refuse(f"expected {len(of)} values, found {len(value)}")
-                return tuple([self.inside(f"[{n}]", self.read, of[n], item) for n, item in items])
+                (make, kinds, count), items = of, _list(value)
+                if count not in (None, len(items)):
+                    refuse(f"expected {count} values, found {len(items)}")
+                pairs = enumerate(zip(kinds, items, strict=False))
+                return make([self.inside(f"[{n}]", self.read, *pair) for n, pair in pairs])
             case "mapping":
                 return {
                     name: self.inside(f"[{json.dumps(name)}]", self.read, of, each)
@@ -257,9 +251,7 @@ class _Content:
             case "items":
                 # Sets are in another order in each process.
                 items = sorted(value) if of[0] is frozenset else value
-                return [self.write(of[1], item) for item in items]
-            case "pair":
-                return [self.write(each, item) for each, item in zip(of, value, strict=True)]
+                return [self.write(each, item) for each, item in zip(of[1], items, strict=False)]
             case "mapping":
                 return {name: self.write(of, each) for name, each in value.items()}
             case _:
@@ -385,9 +377,6 @@ _SPECIAL: Final[dict[_Kind, _Codec]] = {
 }
 
 
-# JSON as it is written: no key twice, no number that is none, not too deep.
-
-
 def read_object(text: str, *, limit: int, what: str) -> _Object:
     """Return the object that *text* is, of at most *limit* characters.
 
@@ -399,25 +388,20 @@ def read_object(text: str, *, limit: int, what: str) -> _Object:
         raise PolicyError(f"expected {what} of at most {limit:,} characters")
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except json.JSONDecodeError as error:
-        why = f"{error.msg.lower()} at line {error.lineno}, column {error.colno}"
-    except ValueError as error:
-        why = visible(str(error)[:200])
-    except RecursionError:
-        why = "nested too deep"
-    else:
-        if isinstance(value, dict):
-            return value
+    except (ValueError, RecursionError) as error:
+        why = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
+        raise PolicyError(f"this is not JSON: {visible(why)}") from None
+    if not isinstance(value, dict):
         raise PolicyError(f"expected {what}, found {cited(value)}")
-    raise PolicyError(f"this is not JSON: {why}")
+    return value
 
 
 def _once(pairs: list[tuple[str, Any]]) -> _Object:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in value if names.count(name) > 1)
-        raise ValueError(f"the key {cited(twice)} is there twice")
+    value: _Object = {}
+    for name, each in pairs:
+        if name in value:
+            raise ValueError(f"the key {cited(name)} is there twice")
+        value[name] = each
     return value
 
 

@@ -41,17 +41,11 @@ def decide_command(row: Row, text: str, limit: int) -> Outcome:
 
 
 def _read(text: str, kind: ArgumentKind, dialect: Dialect) -> Command:
-    if kind is ArgumentKind.POWERSHELL:
-        powershell: Command = host_shell(dialect.shell.reader).read_powershell(
-            text, dialect.commands
-        )
-        return powershell
-    return read_command(text, dialect.shell)
-
-
-def redirection_outcome(row: Row, redirection: Redirection) -> Outcome:
-    """Return what *row*, of the tool that runs a command, says of a file that this opens."""
-    return rules_of(row).file_outcome(row, redirection)
+    if kind is not ArgumentKind.POWERSHELL:
+        return read_command(text, dialect.shell)
+    shell = host_shell(dialect.shell.reader)
+    command: Command = shell.read_powershell(text, dialect.commands)
+    return command
 
 
 def rules_of(row: Row) -> PartRules:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 from policy.core import values
-from policy.core.decision import Reason
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.patterns.pattern import Pattern, PatternKind
@@ -79,8 +79,8 @@ class Outcome:
 BY_DEFAULT: Final = frozenset({Reason.DEFAULT, Reason.CLASSIFIER, Reason.UNANALYSABLE})
 
 
-def strictness(outcome: Outcome) -> tuple[Effect, bool]:
-    """Return what outcomes are ordered by: the strictest first, and a rule before a default."""
+def strictness(outcome: Outcome | Decision) -> tuple[Effect, bool]:
+    """Return what answers are ordered by: the strictest first, and a rule before a default."""
     return outcome.effect, outcome.reason in BY_DEFAULT
 
 

@@ -19,17 +19,6 @@ _Links = tuple[str, ...]
 _LONGEST: Final = 1024
 
 
-def not_arguments(call: object, name: object) -> TypeError:
-    """Return the error that *call* is no mapping; *name* is the argument that it may be."""
-    meant = f"{{{name!r}: {call!r}}}" if isinstance(name, str) else "{}"
-    return TypeError(f"expected the arguments of a call, found {call!r}: pass them as {meant}")
-
-
-def not_a_tool(tool: object) -> TypeError:
-    """Return the error that *tool* is no name."""
-    return TypeError(f"expected the name of a tool, found {tool!r}")
-
-
 class Lookup:
     """What a table says of one tool: each row with the links it belongs to.
 
@@ -150,7 +139,7 @@ class Lookup:
             deciding = [next((pair for pair in deciding if pair[0].entries), deciding[0])]
         elif effect is Effect.ALLOW:
             # Of those who allow, one who says why, and best of all where it is written.
-            deciding = [max(deciding, key=lambda pair: _told_where(pair[0]))]
+            deciding = [max(deciding, key=_told_where)]
         outcome, links = deciding[0]
         because = _because(outcome, links)
         for other, more in deciding[1:]:
@@ -159,8 +148,9 @@ class Lookup:
         return Decision(effect, outcome.reason, because, links, self._table)
 
 
-def _told_where(outcome: Outcome) -> tuple[bool, bool]:
-    return any(entry.place for entry in outcome.entries), bool(outcome.entries)
+def _told_where(pair: tuple[Outcome, _Links]) -> tuple[bool, bool]:
+    entries = pair[0].entries
+    return any(entry.place for entry in entries), bool(entries)
 
 
 def _says_more(outcome: Outcome, known: Outcome) -> bool:

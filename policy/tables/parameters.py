@@ -41,12 +41,11 @@ def calls_beside(
         said = {**case, **call}
         yield said, tuple(row.outcome(said) for row in rows)
     if cases is None:
-        yield {**call}, tuple(max(_any_of(row, call), key=lambda one: one.effect) for row in rows)
-
-
-def _any_of(row: Row, call: Mapping[str, object]) -> Iterator[Outcome]:
-    yield row.outcome(call)
-    yield from (row.at(number) for number, entry in enumerate(row.entries) if entry.field)
+        any_of = (
+            [row.outcome(call), *(row.at(n) for n, entry in enumerate(row.entries) if entry.field)]
+            for row in rows
+        )
+        yield {**call}, tuple(max(each, key=lambda one: one.effect) for each in any_of)
 
 
 def parameter_cases(

@@ -22,6 +22,7 @@ from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
+from policy.tables.entry import strictness
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
@@ -122,9 +123,8 @@ class ProjectFolders(_Moved):
         same = [path, *(other + inside for other in self.also)]
         return None if real in same else (path, real)
 
-    def of(self, table: Table) -> Table:
-        """Return what decides calls of *table* here, as a place of chains; no link is followed."""
-        return self.table(table)
+    # As a place of chains, in which no link is followed.
+    of = _Moved.table
 
     @cached_property
     def _linked(self) -> Memo[object, tuple[Table, Table]]:
@@ -550,7 +550,7 @@ class PlacedTable:
             if files or not known.by_text:
                 others = self._place.others(self.own, known, call, files)
                 found = [table.decide(tool, meant, checked) for table, meant in others]
-                return min((decision, *found), key=_strictness)
+                return min((decision, *found), key=strictness)
         except ValueError:  # no system has a file of such a name
             return Decision(Effect.DENY, Reason.MALFORMED, table=self.own)
         if type(text) is str and decides and len(text) <= _LONGEST:
@@ -564,12 +564,7 @@ class PlacedTable:
         try:
             if known.names_files:
                 found += self._place.others(self.own, known, call, known.opened(call))
-            table, meant = min(found, key=lambda way: _strictness(way[0].decide(tool, way[1])))
+            table, meant = min(found, key=lambda way: strictness(way[0].decide(tool, way[1])))
         except ValueError:
             return ()
         return table.account(tool, meant)
-
-
-def _strictness(decision: Decision) -> tuple[Effect, bool]:
-    # Of two that are equally strict, a rule says more than a default.
-    return decision.effect, decision.reason is Reason.DEFAULT

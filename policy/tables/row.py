@@ -1,4 +1,4 @@
-"""What one rule set says of one tool: an ordered list in which the first match decides.
+"""What one rule set says of one tool: entries in order, of which the first match decides.
 
 Cost hardly grows with the number of rules: an index finds the first pattern that matches
 (`policy.patterns.index`), and the outcome of each entry is made once.
@@ -23,6 +23,7 @@ from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Entry, Outcome
 
 if TYPE_CHECKING:
     from policy.tables.ruleset import RuleSet
+
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
@@ -50,17 +51,12 @@ class Row:
     """
 
     def __init__(
-        self,
-        entries: Iterable[Entry],
-        default: Effect,
-        default_reason: Reason,
-        tool: str,
-        ruleset: RuleSet,
+        self, entries: Iterable[Entry], default: Outcome, tool: str, ruleset: RuleSet
     ) -> None:
         self.tool = tool
         self.ruleset = ruleset
         self.argument = ruleset.dialect.argument(tool)
-        self.default = Outcome(default, default_reason)
+        self.default = default
         kept: list[Entry] = []
         for entry in entries:
             if entry.pattern is None:
@@ -117,15 +113,11 @@ class Row:
             return self._outcome_by_reading(call)
         found = self._known.get(text)
         if found is None:
-            found = self._outcome_of_text(text, call)
+            is_plain = self.argument.kind is ArgumentKind.COMMAND and self._is_plain(text)
+            found = self.at(self.first(text)) if is_plain else self._outcome_by_reading(call)
             if len(text) <= _LONGEST:
                 self._known.keep(text, found)
         return found
-
-    def _outcome_of_text(self, text: str, call: Mapping[str, object]) -> Outcome:
-        if self.argument.kind is ArgumentKind.COMMAND and self._is_plain(text):
-            return self.at(self.first(text))
-        return self._outcome_by_reading(call)
 
     @cached_property
     def _is_plain(self) -> Callable[[str], bool]:
@@ -214,8 +206,7 @@ class Row:
         found = self._opening.get(tool)
         if found is None:
             entries = (*files.entries, *self.default.entries)
-            found = Row(entries, rules.default, rules.default_reason, files.tool, rules)
-            self._opening[tool] = found
+            found = self._opening[tool] = Row(entries, rules.otherwise, files.tool, rules)
         return found
 
     @cached_property

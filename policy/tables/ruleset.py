@@ -7,7 +7,7 @@ one tool is a *row*: the entries whose tool pattern matches the name, in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from operator import attrgetter
 from weakref import WeakValueDictionary
@@ -20,7 +20,7 @@ from policy.core.values import Final, frozen
 from policy.patterns.index import Index
 from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
-from policy.tables.entry import Entry, Form
+from policy.tables.entry import Entry, Form, Outcome
 from policy.tables.row import Row
 
 __all__ = ["EntriesOnDemand", "Entry", "RuleSet", "Runs", "Said"]
@@ -38,8 +38,7 @@ class EntriesOnDemand:
 
     def __init__(self, tools: Sequence[str], build: Callable[[int], Entry]) -> None:
         self.tools = tools
-        self._build = build
-        self._built: dict[int, Entry] = {}
+        self._entry = cache(build)
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -47,14 +46,11 @@ class EntriesOnDemand:
 
     def __getitem__(self, number: int) -> Entry:
         """Return the entry of a number."""
-        found = self._built.get(number)
-        if found is None:
-            found = self._built[number] = self._build(number)
-        return found
+        return self._entry(number)
 
     def __iter__(self) -> Iterator[Entry]:
         """Return all of them."""
-        return map(self.__getitem__, range(len(self)))
+        return map(self._entry, range(len(self.tools)))
 
 
 @frozen(slots=False, eq=False, repr=False)
@@ -79,17 +75,12 @@ class RuleSet:
         return found or [entry.tool for entry in self.entries]
 
     @cached_property
-    def _by_tool(self) -> dict[str, list[int]]:
+    def by_tool(self) -> dict[str, list[int]]:
         """The numbers of the entries by the name or glob that each gives."""
         by_tool: dict[str, list[int]] = {}
         for number, tool in enumerate(self.written_tools):
             by_tool.setdefault(tool, []).append(number)
         return by_tool
-
-    @cached_property
-    def tools(self) -> frozenset[str]:
-        """The tool names and globs of the entries, as they are written there."""
-        return frozenset(self._by_tool)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -99,7 +90,7 @@ class RuleSet:
     @cached_property
     def globs(self) -> tuple[str, ...]:
         """The globs over tool names that entries use."""
-        return tuple(filter(is_glob, self._by_tool))
+        return tuple(filter(is_glob, self.by_tool))
 
     @cached_property
     def parametered(self) -> frozenset[str]:
@@ -117,7 +108,7 @@ class RuleSet:
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
         by_name: dict[str, list[int]] = {}
-        for tool, numbers in self._by_tool.items():
+        for tool, numbers in self.by_tool.items():
             if not is_glob(tool):
                 by_name.setdefault(self.dialect.key(tool), []).extend(numbers)
         return by_name
@@ -125,7 +116,7 @@ class RuleSet:
     @cached_property
     def _globs(self) -> tuple[Index, list[list[int]]]:
         """The globs, and the numbers of the entries of each."""
-        numbers = [self._by_tool[tool] for tool in self.globs]
+        numbers = [self.by_tool[tool] for tool in self.globs]
         return Index([_glob(tool).tokens for tool in self.globs]), numbers
 
     @cached_property
@@ -137,7 +128,7 @@ class RuleSet:
         name = self.dialect.canonical(tool)
         row = self._rows.get(name)
         if row is None:
-            row = Row(self.lines(name), self.default, self.default_reason, name, self)
+            row = Row(self.lines(name), self.otherwise, name, self)
             if len(self._rows) < _REMEMBERED_NAMES or name in self.names:
                 self._rows[name] = row
         return row
@@ -155,9 +146,14 @@ class RuleSet:
         if name in self.dialect.shell.files.inner:
             # No call has this name, so of globs a star alone applies.
             matching.difference_update(
-                number for tool in self.globs if tool != "*" for number in self._by_tool[tool]
+                number for tool in self.globs if tool != "*" for number in self.by_tool[tool]
             )
         return [self.entries[number] for number in sorted(matching)]
+
+    @property
+    def otherwise(self) -> Outcome:
+        """What a call gets that no entry matches."""
+        return Outcome(self.default, self.default_reason)
 
     @cached_property
     def worded(self) -> Key:
@@ -184,18 +180,15 @@ class RuleSet:
         key_of = {tool: self.dialect.key(tool) for tool in {e.tool for e in self.entries}}
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
             said = {(key_of[e.tool], e.field, e.pattern, e.form) for e in entries}
-            keys = said - seen
-            seen |= keys
-            kept = keys
-            if whole:
-                kept = {key for key in keys if key[0] not in whole and "*" not in whole}
+            kept = {key for key in said - seen if whole.isdisjoint((key[0], "*"))}
+            seen |= said
             wholly = {key[0] for key in kept if key[2] is None}
-            if wholly:
-                whole |= wholly
-                # Beside an entry for every call of a tool its neighbours add nothing.
-                kept = {key for key in kept if key[2] is None or key[0] not in wholly}
+            whole |= wholly
             if "*" in wholly:
                 kept = {key for key in kept if key[0] == "*" and key[2] is None}
+            elif wholly:
+                # Beside an entry for every call of a tool its neighbours add nothing.
+                kept = {key for key in kept if key[2] is None or key[0] not in wholly}
             if kept and runs and runs[-1][:2] == (effect, reason):
                 runs[-1][2].update(kept)
             elif kept:
@@ -258,20 +251,7 @@ def _text(said: Said) -> str:
 
 @lru_cache(maxsize=64)  # a host has one or two
 def _dialect_text(dialect: Dialect) -> str:
-    return repr(_content(dialect))
-
-
-def _content(value: object) -> object:
-    """Return what a value holds beside its defaults, in one order in every process."""
-    if hasattr(value, "__fields__"):
-        return {name: _content(found) for name, found in values.stated(value)}
-    if isinstance(value, dict):
-        return {name: _content(found) for name, found in sorted(value.items())}
-    if isinstance(value, frozenset):
-        return sorted(value)
-    if isinstance(value, (tuple, list)):
-        return [_content(each) for each in value]
-    return getattr(value, "value", value)
+    return repr(values.content(dialect))
 
 
 # Weak references: a key must not be the set itself.

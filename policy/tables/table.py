@@ -23,7 +23,8 @@ from policy.core.effect import Effect
 from policy.core.memory import Memo
 from policy.core.values import Final, evolve, field, frozen
 from policy.tables.dialect import Dialect
-from policy.tables.lookup import Lookup, not_a_tool, not_arguments
+from policy.tables.lookup import Lookup
+from policy.tables.row import NO_FIELD
 from policy.tables.ruleset import Entry, RuleSet
 
 # Starting an agent is a call like any other.
@@ -212,13 +213,15 @@ class Table:
         try:
             lookup = self._lookups.get(tool) or self.lookup(tool)
         except TypeError:
-            raise not_a_tool(tool) from None
+            raise TypeError(f"expected the name of a tool, found {tool!r}") from None
         if lookup.always is not None:
             return lookup.always
         try:
             text = call.get(lookup.field)
         except AttributeError:
-            raise not_arguments(call, lookup.field) from None
+            meant = f"{{{lookup.field!r}: {call!r}}}" if lookup.field is not NO_FIELD else "{}"
+            msg = f"expected the arguments of a call, found {call!r}: pass them as {meant}"
+            raise TypeError(msg) from None
         if type(text) is str and lookup.alias not in call:
             decision = lookup.remembered.get(text)
             if decision is not None and (checked or len(call) == 1 or lookup.takes(call)):
@@ -255,7 +258,7 @@ class Table:
         lookup = self._lookups.get(tool)
         if lookup is None:
             if not isinstance(tool, str):
-                raise not_a_tool(tool)
+                raise TypeError(f"expected the name of a tool, found {tool!r}")
             rows = ((part.rules.row(tool), part.links) for part in self.use.parts)
             lookup = self._lookups.keep(tool, Lookup(rows, self.origin or self))
         return lookup
