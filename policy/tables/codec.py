@@ -19,14 +19,7 @@ from itertools import repeat
 from typing import Any, Final, NoReturn, get_args, get_origin, get_type_hints
 
 import policy
-from policy.commands.knowledge import (
-    Program,
-    Programs,
-    ProgramTable,
-    Variables,
-    Wrapper,
-    Wrappers,
-)
+from policy.commands import knowledge
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import cited, visible
@@ -84,9 +77,9 @@ def _is_host(name: str) -> bool:
         return False
 
 
-def _check_texts(known: Program | Wrapper) -> None:
+def _check_texts(known: knowledge.Program | knowledge.Wrapper) -> None:
     """Refuse what is no expression: every text that is said of a program is one."""
-    operands = known.operands if isinstance(known, Wrapper) else ()
+    operands = known.operands if isinstance(known, knowledge.Wrapper) else ()
     texts = (text for _, text in stated(known) if isinstance(text, str))
     _check_expressions(*operands, *texts)
 
@@ -103,10 +96,10 @@ CHECKS: Final[dict[type, Callable[[Any], None]]] = {
     Bounds: _check_bounds,
     Dialect: _check_dialect,
     Input: lambda argument: _check_expressions(argument.spelling),
-    Program: _check_texts,
+    knowledge.Program: _check_texts,
     RuleSet: _check_rules,
-    Variables: lambda variables: _check_expressions(variables.guarded),
-    Wrapper: _check_texts,
+    knowledge.Variables: lambda variables: _check_expressions(variables.guarded),
+    knowledge.Wrapper: _check_texts,
 }
 
 
@@ -355,7 +348,7 @@ def _numbered(kind: type) -> _Codec:
 
 def _of_programs(kind: type) -> _Codec:
     table = Mapping[str, kind]  # type: ignore[valid-type]
-    return lambda content, value: ProgramTable(
+    return lambda content, value: knowledge.ProgramTable(
         content.read(table, value)
     ), lambda c, value: c.write(table, value)
 
@@ -367,8 +360,8 @@ _SPECIAL: Final[dict[_Kind, _Codec]] = {
         lambda _, value: {"kind": value.kind.value, "tokens": [*map(_written, value.tokens)]},
     ),
     Token: (lambda _, value: _token(value), lambda _, value: _written(value)),
-    Programs: _of_programs(Program),
-    Wrappers: _of_programs(Wrapper),
+    knowledge.Programs: _of_programs(knowledge.Program),
+    knowledge.Wrappers: _of_programs(knowledge.Wrapper),
     Ceiling: (
         lambda content, value: Ceiling.of(content.read(_PARTS, value)),
         lambda content, value: content.write(_PARTS, value.parts),

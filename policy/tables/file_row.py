@@ -7,13 +7,7 @@ from policy.core.effect import Effect
 from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.tokens import folded
-from policy.tables.calls import (
-    Unreadable,
-    canonical_path,
-    case_variant,
-    is_within,
-    real_path,
-)
+from policy.tables import calls
 from policy.tables.entry import (
     BY_DEFAULT,
     UNANALYSABLE,
@@ -36,8 +30,8 @@ def file_outcome(row: Row, path: str, variant: str, limit: int = NO_MATCH) -> Ou
         found = min(found, path_outcome(row, variant, limit), key=strictness)
     if path.startswith(_OF_PROCESSES) and row.ruleset.dialect.processes:
         try:
-            own = real_path(path, links_of_processes(row.ruleset.dialect))
-        except Unreadable as unreadable:
+            own = calls.real_path(path, links_of_processes(row.ruleset.dialect))
+        except calls.Unreadable as unreadable:
             return UNREADABLE[unreadable.reason]
         if own != path:
             found = min(found, path_outcome(row, own, limit), key=strictness)
@@ -54,9 +48,9 @@ def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
     if found is None:
         dialect = row.ruleset.dialect
         try:
-            path = canonical_path(name, dialect)
-            found = path, file_outcome(row, path, case_variant(name, dialect))
-        except Unreadable:
+            path = calls.canonical_path(name, dialect)
+            found = path, file_outcome(row, path, calls.case_variant(name, dialect))
+        except calls.Unreadable:
             found = None, unsure(row.ruleset)
         if len(name) <= _LONGEST:
             row.named.keep(name, found)
@@ -85,8 +79,8 @@ def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:
     if not row.ruleset.dialect.links:
         return named
     try:
-        real = real_path(path, row.ruleset.dialect.links)
-    except Unreadable as unreadable:
+        real = calls.real_path(path, row.ruleset.dialect.links)
+    except calls.Unreadable as unreadable:
         return UNREADABLE[unreadable.reason]
     return named if real == path else led_outcome(row, path, real, limit)
 
@@ -112,7 +106,7 @@ def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcom
         ruled = [
             each for each in ((path, named), (real, led_to)) if each[1].reason not in BY_DEFAULT
         ]
-        if len(ruled) == 1 and not is_within(ruled[0][0], row.ruleset.dialect):
+        if len(ruled) == 1 and not calls.is_within(ruled[0][0], row.ruleset.dialect):
             return unsure(row.ruleset)
         return named
     # A person is asked, also where a model could judge the call.

@@ -20,24 +20,8 @@ from policy.hosts.claims import Claim, ClaimVerdict, expectations
 from policy.hosts.notation.lint import document_findings
 from policy.hosts.notation.semantics import DIALECT, PROFILE, compile_policy, matcher_entries
 from policy.hosts.project import Project, ReadFile, agent_entries
+from policy.language import syntax
 from policy.language.parse import parse_notation
-from policy.language.syntax import (
-    Agent,
-    Comment,
-    Delegate,
-    Document,
-    Expect,
-    Grant,
-    Inherit,
-    Limit,
-    Matcher,
-    Policy,
-    Root,
-    Rule,
-    Trust,
-)
-from policy.language.syntax import Never as NeverStatement
-from policy.language.syntax import Test as TestStatement
 from policy.tables.chain import Attenuated
 from policy.tables.table import TRUST, UNRESTRICTED
 
@@ -101,14 +85,15 @@ def project(source: Source) -> Project:
     settled = {
         node.name: tuple(expectations(node, tables[node.name], DIALECT))
         for node in document.body
-        if isinstance(node, Agent)
+        if isinstance(node, syntax.Agent)
     }
     unmet = [one for verdicts in settled.values() for one in verdicts if not one.holds]
     claims = tuple(_claims(document, settled, loaded=not unmet))
     if unmet:
         raise Unmet(unmet, claims)
     # Without a `root` statement chains start at any agent.
-    starts = tuple(node.name for node in document.body if isinstance(node, Root)) or tuple(tables)
+    named = [node.name for node in document.body if isinstance(node, syntax.Root)]
+    starts = tuple(named or tables)
     entries = agent_entries(tables, {policy.name: policy.span for policy in found})
     made = partial(Project, HOST, PROFILE, source.name, starts=starts, tool_classes=_TOOL_CLASSES)
     # Without its file no agent is restricted any more.
@@ -137,35 +122,36 @@ _TOOL_CLASSES: Final = {
 }
 
 
-def policies(document: Document) -> tuple[Policy, ...]:
+def policies(document: syntax.Document) -> tuple[syntax.Policy, ...]:
     """Return the policy of each agent of a document."""
-    return tuple(_policy(node) for node in document.body if isinstance(node, Agent))
+    return tuple(_policy(node) for node in document.body if isinstance(node, syntax.Agent))
 
 
-def _policy(agent: Agent) -> Policy:
-    rules: list[Rule] = []
-    delegate: list[Rule] | None = None
+def _policy(agent: syntax.Agent) -> syntax.Policy:
+    rules: list[syntax.Rule] = []
+    delegate: list[syntax.Rule] | None = None
     inherit, trust = False, None
     bounds: dict[str, int] = {}
     for node in agent.body:
         match node:
-            case Grant(effect=effect, matchers=matchers):
-                rules += _rules(effect, matchers)
-            case Delegate(matchers=matchers):
-                delegate = [*(delegate or ()), *_rules(Effect.ALLOW, matchers)]
-            case Inherit():
+            case syntax.Grant(effect=effect, matchers=matchers):
+                rules += [syntax.Rule(effect, each, span=each.span) for each in matchers]
+            case syntax.Delegate(matchers=matchers):
+                handed_on = [syntax.Rule(Effect.ALLOW, each, span=each.span) for each in matchers]
+                delegate = [*(delegate or ()), *handed_on]
+            case syntax.Inherit():
                 inherit = True
-            case Trust(level=level):
+            case syntax.Trust(level=level):
                 if level not in TRUST:
                     msg = f"expected a level of trust, found `{level}`"
                     raise PolicyError(msg, node.span, help="one of " + ", ".join(TRUST))
                 trust = level
-            case Limit():
+            case syntax.Limit():
                 bounds.update(node.bounds)
-            case Comment() | Expect():
+            case syntax.Comment() | syntax.Expect():
                 pass
     opened = agent.span.start + len(f"agent {agent.name}")
-    return Policy(
+    return syntax.Policy(
         agent.name,
         tuple(rules),
         None if delegate is None else tuple(delegate),
@@ -177,18 +163,14 @@ def _policy(agent: Agent) -> Policy:
     )
 
 
-def _rules(effect: Effect, matchers: tuple[Matcher, ...]) -> list[Rule]:
-    return [Rule(effect, matcher, span=matcher.span) for matcher in matchers]
-
-
 def _claims(
-    document: Document, settled: Mapping[str, tuple[ClaimVerdict, ...]], *, loaded: bool
+    document: syntax.Document, settled: Mapping[str, tuple[ClaimVerdict, ...]], *, loaded: bool
 ) -> Iterator[Claim]:
     for node in document.body:
-        if isinstance(node, Agent):
+        if isinstance(node, syntax.Agent):
             yield from settled[node.name]
-        elif isinstance(node, TestStatement | NeverStatement):
-            what = "test" if isinstance(node, TestStatement) else "never"
+        elif isinstance(node, syntax.Test | syntax.Never):
+            what = "test" if isinstance(node, syntax.Test) else "never"
             why = "not run: an example beside a rule of this file does not hold"
             not_run = ClaimVerdict(f"{what} {' > '.join(node.chain)}", None, why, node.span)
             yield node if loaded else not_run

@@ -23,18 +23,20 @@ def document_findings(document: Document, starts: tuple[str, ...]) -> Iterator[F
     for agent in agents:
         for node in agent.body:
             if isinstance(node, Inherit) and agent.name in always:
-                yield _root_inherits(agent, node)
+                message = f"`{agent.name}` starts a chain, so there is no agent to inherit from"
+                yield Finding(
+                    "root-inherits",
+                    message,
+                    Severity.WARNING,
+                    node.span,
+                    help="grant what it needs with `allow`",
+                    edits=line_removal(node.span),
+                )
             elif isinstance(node, Grant | Delegate):
                 for matcher in node.matchers:
                     yield from _tool(matcher)
                     yield from _path(matcher)
                     yield from _agents(matcher, names)
-
-
-def _root_inherits(agent: Agent, node: Inherit) -> Finding:
-    message = f"`{agent.name}` starts a chain, so there is no agent to inherit from"
-    help_, edits = "grant what it needs with `allow`", line_removal(node.span)
-    return Finding("root-inherits", message, Severity.WARNING, node.span, help=help_, edits=edits)
 
 
 _KNOWN: Final = frozenset({*DIALECT.arguments, *DIALECT.aliases})

@@ -35,7 +35,7 @@ from policy.tables.dialect import ArgumentKind
 from policy.tables.entry import Entry
 from policy.tables.table import SPAWN_TOOL
 
-__all__ = ["WRITER"]
+_Rules = dict[Effect, list[str]]
 
 
 def _write(portable: Portable) -> WrittenFiles:
@@ -53,9 +53,9 @@ def _write(portable: Portable) -> WrittenFiles:
 
 
 def _agent(agent: PortableAgent, portable: Portable, dropped: list[Dropped]) -> Iterator[str]:
-    rules: dict[Effect, list[str]] = {effect: [] for effect in Effect}
-    _tools(agent, rules, dropped)
-    _starts(agent, portable, rules)
+    rules: _Rules = {effect: [] for effect in Effect}
+    _add_tools(agent, rules, dropped)
+    _add_starts(agent, portable, rules)
     yield f"agent {print_name(agent.name)} {{"
     for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY):
         if rules[effect]:
@@ -67,19 +67,14 @@ def _agent(agent: PortableAgent, portable: Portable, dropped: list[Dropped]) -> 
         yield f"    trust {agent.bounds.trust}"
     depth = agent.bounds.depth
     if agent.name in portable.starts and agent.starts:
-        bounds = [bound for bound in (depth, portable.depth) if bound is not None]
-        depth = min(bounds, default=None)
+        depth = min((d for d in (depth, portable.depth) if d is not None), default=None)
     limits = [("depth", depth), ("turns", agent.bounds.turns)]
-    written = ", ".join(f"{name} {bound}" for name, bound in limits if bound is not None)
-    if written:
-        yield f"    limit {written}"
+    if written := [f"{name} {bound}" for name, bound in limits if bound is not None]:
+        yield f"    limit {', '.join(written)}"
     yield "}"
 
 
-_Rules = dict[Effect, list[str]]
-
-
-def _tools(agent: PortableAgent, rules: _Rules, dropped: list[Dropped]) -> None:
+def _add_tools(agent: PortableAgent, rules: _Rules, dropped: list[Dropped]) -> None:
     if agent.otherwise is Effect.ALLOW:
         rules[Effect.ALLOW].append("*")
     granting = [*_globs(agent, rules)]
@@ -93,7 +88,7 @@ def _tools(agent: PortableAgent, rules: _Rules, dropped: list[Dropped]) -> None:
             dropped.append(Dropped(f"`{tool}`, which cannot be written as a tool", agent.name))
 
 
-def _starts(agent: PortableAgent, portable: Portable, rules: _Rules) -> None:
+def _add_starts(agent: PortableAgent, portable: Portable, rules: _Rules) -> None:
     started = {name: effect for name, effect in agent.starts.items() if effect is not Effect.DENY}
     for name, effect in started.items():
         rules[effect].append(f"{SPAWN_TOOL}({name})")
@@ -105,20 +100,16 @@ def _starts(agent: PortableAgent, portable: Portable, rules: _Rules) -> None:
         rules[Effect.DENY] += [f"{SPAWN_TOOL}({name})" for name in others]
 
 
-def _globs(agent: PortableAgent, rules: dict[Effect, list[str]]) -> Iterator[tuple[str, Effect]]:
+def _globs(agent: PortableAgent, rules: _Rules) -> Iterator[tuple[str, Effect]]:
     """Yield the globs that grant, and add a rule for each that grants no more than its tools."""
     for glob, effect in agent.globs.items():
         if effect is Effect.DENY or agent.otherwise is Effect.ALLOW:
             if effect is not Effect.ALLOW:
                 rules[effect].append(glob)
             continue
-        named = [
-            tool_rules
-            for tool, tool_rules in agent.tools.items()
-            if glob_pattern(glob).matches(tool)
-        ]
         # One rule for all of them must not grant what is granted of one in part.
-        if all(tool_rules.constant in (effect, Effect.DENY) for tool_rules in named):
+        named = (tool for tool in agent.tools if glob_pattern(glob).matches(tool))
+        if all(agent.tools[tool].constant in (effect, Effect.DENY) for tool in named):
             rules[effect].append(glob)
             yield glob, effect
 
@@ -127,7 +118,7 @@ def _tool(
     tool: str, tool_rules: ToolRules, around: list[Effect]
 ) -> Iterator[tuple[Effect, Matcher]]:
     parse_matcher(tool)
-    whole = Matcher(tool, span=Source("<rule>", tool).whole())
+    whole = _whole(tool)
     constant = tool_rules.constant
     if constant is not None:
         if (constant is not Effect.DENY and constant not in around) or (
@@ -142,18 +133,23 @@ def _tool(
         default = Effect.DENY
         held = {id(line) for line in _asked_of_allowed(tool_rules)}
         lists[Effect.ASK] = [ln for ln in lists[Effect.ASK] if ln.written or id(ln) in held]
-    rules = {e: _spelled(tool, tuple(lists[e]), e) for e in Effect if e is not default}
-    granted = default is not Effect.DENY or rules.get(Effect.ASK) or rules.get(Effect.ALLOW)
-    if whole in rules.get(Effect.DENY, ()) or not granted or (around and default is Effect.DENY):
+    written = {
+        effect: _spelled(tool, tuple(lists[effect]), effect)
+        for effect in Effect
+        if effect is Effect.DENY or effect is not default
+    }
+    granted = default is not Effect.DENY or written[Effect.ASK] or written[Effect.ALLOW]
+    if whole in written[Effect.DENY] or not granted or (around and default is Effect.DENY):
         if around:
             yield Effect.DENY, whole
         return
     if default is not Effect.DENY:
         yield default, whole
-    yield from ((effect, matcher) for effect, matchers in rules.items() for matcher in matchers)
-    if default is Effect.DENY:
-        denied = _spelled(tool, tuple(lists[Effect.DENY]), Effect.DENY)
-        yield from ((Effect.DENY, matcher) for matcher in denied)
+    yield from ((effect, matcher) for effect, matchers in written.items() for matcher in matchers)
+
+
+def _whole(tool: str) -> Matcher:
+    return Matcher(tool, span=Source("<rule>", tool).whole())
 
 
 def _asked_of_allowed(tool_rules: ToolRules) -> Iterator[PortableLine]:
@@ -185,8 +181,7 @@ def _spelled(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tupl
     for number, line in sorted(enumerate(lines), key=lambda pair: pair[1].pattern.exact):
         if any(_covers(entry, line) for entry in done):
             continue
-        matcher = _matcher(tool, line, effect)
-        entries = _entries(matcher, effect) if matcher is not None else ()
+        matcher, entries = _written(tool, line, effect)
         if effect is Effect.ALLOW:
             wanted = [one.pattern for one in lines if one.field == line.field]
             says = bool(entries) and all(
@@ -196,7 +191,7 @@ def _spelled(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tupl
             says = any(_covers(entry, line) for entry in entries)
             if not says:
                 # A rule that cannot be written applies to the whole tool.
-                return (Matcher(tool, span=Source("<rule>", tool).whole()),)
+                return (_whole(tool),)
         if matcher is not None and says:
             done += entries
             found[number] = matcher
@@ -209,20 +204,18 @@ def _covers(entry: Entry, line: PortableLine) -> bool:
     return entry.pattern is None or covers(line.pattern, [entry.pattern])
 
 
-def _entries(matcher: Matcher, effect: Effect) -> tuple[Entry, ...]:
-    try:
-        parsed = parse_matcher(str(matcher))
-        return matcher_entries(parsed, effect)
-    except PolicyError:
-        return ()
-
-
-def _matcher(tool: str, line: PortableLine, effect: Effect) -> Matcher | None:
+def _written(
+    tool: str, line: PortableLine, effect: Effect
+) -> tuple[Matcher | None, tuple[Entry, ...]]:
+    """Return the matcher of a line and what it comes to; no entries if it cannot be written."""
     text = _text(tool, line, effect)
     if text is None or not text.strip():
-        return None
-    source = Source("<rule>", text)
-    return Matcher(tool, specifier(tool, text), span=source.whole())
+        return None, ()
+    matcher = Matcher(tool, specifier(tool, text), span=Source("<rule>", text).whole())
+    try:
+        return matcher, matcher_entries(parse_matcher(str(matcher)), effect)
+    except PolicyError:
+        return matcher, ()
 
 
 def _text(tool: str, line: PortableLine, effect: Effect) -> str | None:
