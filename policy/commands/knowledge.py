@@ -184,7 +184,6 @@ class ProgramTable(Mapping[str, _Known]):
 
     Attributes:
         known: the same as a mapping, for where time counts; never to be changed.
-
     """
 
     __slots__ = ("_value", "known")
@@ -234,7 +233,6 @@ class Wrapping:
         names: their names; rules that deny or ask match what is behind them too.
         transparent: those that rules which allow unwrap as well.
         granting: what is known of the options of those, where a host has a reader of its own.
-
     """
 
     names: frozenset[str] = frozenset()
@@ -252,7 +250,6 @@ class Variables:
         texts: those that the host takes within quoted text, though not what they hold.
         guarded: what the name of one matches whose value decides what follows.
         counted: those that hold numbers, whose values a shell works out.
-
     """
 
     harmless: frozenset[str] = frozenset()
@@ -275,7 +272,6 @@ class FileTools:
         shadows: to read just any.
         inner: those of these tools that no agent calls: they only carry the file rules
             that apply to commands.
-
     """
 
     output: str = ""
@@ -305,7 +301,6 @@ class Kinds:
         versioning: those that run what a repository tells them to.
         planting: those that write any file they name.
         repository: what the name of a file in a folder matches by which that is a repository.
-
     """
 
     scripted: frozenset[str] = frozenset()
@@ -337,7 +332,6 @@ class Shell:
         traced: whether it asks for every command that may read files, whatever allows it.
         kept: files of the host's own, absolute, which are asked for wherever a folder that
             holds them is moved or removed.
-
     """
 
     reader: str = ""

@@ -56,7 +56,6 @@ class CommandPart:
             what a wrapper may run.
         grant_texts: other texts by which a rule may allow it: with its wrappers, with the
             quotes around the name of its program.
-
     """
 
     text: str
@@ -90,7 +89,6 @@ class Redirection:
         shadowed: whether it only counts where a rule denies files of the tool.
         adrift: whether its folder is unknown, so that it only counts where a rule denies a file
             of that name in a folder that the rule names.
-
     """
 
     target: str | None

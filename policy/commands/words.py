@@ -226,7 +226,6 @@ class PrefixProgram:
         operand: what the operand before the program matches, as an expression; "" for none.
         harmless: whether all that its options do is to run the program otherwise; those of `time`
             write to a file.
-
     """
 
     flags: str = ""
@@ -272,7 +271,6 @@ class _Thread:
         owed: whether the operand of that is still to come.
         takes: whether it is the value of an option.
         ended: whether it is no option any more.
-
     """
 
     prefix: PrefixProgram | None = None
@@ -369,7 +367,6 @@ class WordPlace:
         granting: the one for rules that allow, where it may not be their program; None where that
             was before.
         sure: whether all words so far have one meaning.
-
     """
 
     threads: _Threads = frozenset({_COMMAND})
@@ -411,7 +408,6 @@ class CommandPrefix:
         possible: those with which one may begin, where that is unknown.
         program: the last of all.
         granted: the one with which rules that allow take a command to begin.
-
     """
 
     starts: tuple[int, ...]

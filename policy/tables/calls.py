@@ -36,7 +36,6 @@ def argument_text(
 
     Raises:
         Unreadable: there is no such text.
-
     """
     text = given_text(argument, call)
     checked = argument.kind is ArgumentKind.COMMAND and dialect.checks
@@ -59,7 +58,6 @@ def given_text(argument: Argument, call: Mapping[str, object]) -> str:
 
     Raises:
         Unreadable: there is no such text.
-
     """
     return _READERS.get(argument.kind, _raw)(argument, call)
 
@@ -137,7 +135,6 @@ def canonical_path(path: str, dialect: Dialect) -> str:
 
     Raises:
         Unreadable: the path is empty, or holds a NUL, which ends names below.
-
     """
     text = _absolute(path, dialect)
     return folded(text) if dialect.fold else text
@@ -176,7 +173,6 @@ def case_variant(path: str, dialect: Dialect) -> str:
 
     Raises:
         Unreadable: as `canonical_path`.
-
     """
     text = _absolute(path, dialect)
     if not dialect.cased:
@@ -209,7 +205,6 @@ def real_path(path: str, links: Iterable[tuple[str, str]]) -> str:
 
     Raises:
         Unreadable: nowhere, since links lead in a circle.
-
     """
     for _ in range(limits.LINKS):
         for link, target in links:

@@ -31,7 +31,6 @@ class SpawnDenied(Exception):
         link: the link of the chain that denies it.
         because: the rules that deny it; none where nothing grants it.
         reason: ``rule``, a key of `_WHY`, or a word of the host.
-
     """
 
     def __init__(
@@ -97,7 +96,6 @@ class Link:
         depth: agents before it.
         state: what else the host's reading needs to know of the position.
         confirm: who must confirm that it is started: the links that ask.
-
     """
 
     name: str
@@ -181,7 +179,6 @@ class Attenuated:
         roots: agent -> what it declares where it starts a chain, if that differs; one without
             a table starts chains alone.
         asides: the same of what starts chains in other projects, to compare them with.
-
     """
 
     tables: Mapping[str, Table]
@@ -212,7 +209,6 @@ class Chain:
         links: from the root down.
         reading: how further links come about.
         place: where calls are made; None for a project that lies in no folder yet.
-
     """
 
     links: tuple[Link, ...]
@@ -229,7 +225,6 @@ class Chain:
 
         Raises:
             SpawnDenied: there is no such agent.
-
         """
         try:
             return cls((reading.start(agent),), reading, place)
@@ -305,7 +300,6 @@ class Chain:
         Raises:
             SpawnDenied: a link denies it, a limit of depth is reached, or there
                 is no such agent.
-
         """
         last = self.links[-1]
         decision = self.most_spawning(agent) if said is None else self.spawning(agent, said)
@@ -342,7 +336,6 @@ class Chains:
 
         Raises:
             SpawnDenied: one of them may not start the next.
-
         """
         known = len(names)
         while known and names[:known] not in self._known:

@@ -375,7 +375,6 @@ def read_object(text: str, *, limit: int, what: str) -> _Object:
 
     Raises:
         PolicyError: it is none, and so not *what* it should be, e.g. ``a table``.
-
     """
     if len(text) > limit:
         raise PolicyError(f"expected {what} of at most {limit:,} characters")
@@ -430,7 +429,6 @@ def loaded(data: bytes, kind: _Kind, name: str, label: str) -> tuple[Any, str]:
 
     Raises:
         PolicyError: it has none, is of another version, or not the text it says it is.
-
     """
     keys = {name, *(each for each, _ in _POOLS.values())}
     content = _Content()
@@ -488,7 +486,6 @@ def table_from_json(text: str) -> Table:
 
     Raises:
         PolicyError: it is none, or not the one it says it is.
-
     """
     table: Table = loaded(text.encode("utf-8", "surrogatepass"), Table, "table", "<table>")[0]
     return table

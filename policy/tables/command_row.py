@@ -122,7 +122,6 @@ class PartRules:
             row: the row of the tool that runs it.
             command: its redirections.
             outcomes: what the row says of the rest of it.
-
         """
         for redirection in command.redirections:
             yield redirection, self.file_outcome(row, redirection)

@@ -28,7 +28,6 @@ def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compil
     Raises:
         PolicyError: it cannot be read, is none, is of another version, or not the one
             it says it is.
-
     """
     label = str(path)
     try:
@@ -48,7 +47,6 @@ def compiled_from_json(data: bytes, label: str = "<compiled>") -> Compiled:
 
     Raises:
         PolicyError: it is none, is of another version, or not the one it says it is.
-
     """
     projects, digest = loaded(data, tuple[CompiledProject, ...], "projects", label)
     return Compiled(label, projects, digest)

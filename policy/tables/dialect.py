@@ -45,7 +45,6 @@ class Input:
         whole: whether a number is a whole one.
         least: the smallest number; None is any.
         most: the largest one.
-
     """
 
     name: str
@@ -125,7 +124,6 @@ class Inputs:
     Attributes:
         each: of them.
         closed: whether a call may have no others.
-
     """
 
     each: tuple[Input, ...]
@@ -189,7 +187,6 @@ class Argument:
         trimmed: whether blanks around a path are no part of it.
         browsed: whether a URL is one that programs read differently too, and means what it
             does to a browser.
-
     """
 
     kind: ArgumentKind
@@ -234,7 +231,6 @@ class Dialect:
             one with a pattern over names does not.
         inputs: canonical tool name -> what its arguments may be; a call with another value is
             denied, whatever rules say.
-
     """
 
     name: str

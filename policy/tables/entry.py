@@ -45,7 +45,6 @@ class Entry:
         rule: the rule as written.
         place: where it is written.
         form: how it says so, where that counts.
-
     """
 
     tool: str

@@ -33,7 +33,6 @@ class Lookup:
         alias: the other name of that argument, or `NO_FIELD`.
         remembered: decisions by that argument where it may be any text, of calls of which no
             other argument is refused.
-
     """
 
     def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str | Hashed) -> None:
@@ -89,7 +88,6 @@ class Lookup:
             call: the arguments.
             checked: whether the host has read the call, so that it refuses no argument.
             remember: whether such calls may come again.
-
         """
         if self._checked and not checked and not self.takes(call):
             return self._combine([(UNREADABLE[Reason.MALFORMED], ())])

@@ -66,7 +66,6 @@ def parameter_cases(
         most: how many cases are not too many.
         whole: whether lines may look at all that is said as one text, so that all counts.
         inputs: what the arguments may be: no call says what one of them does not take.
-
     """
     patterns: dict[str, dict[Pattern, None]] = {}
     together = 0

@@ -91,7 +91,6 @@ class ProjectFolders(_Moved):
         current: the folder that calls are made in, which relative names start from;
             "" is that of the project.
         links: names of files that are links, absolute, and where each leads.
-
     """
 
     cwd: str
@@ -326,7 +325,6 @@ class _Tool:
         names_files: whether calls may name files of the project.
         by_text: whether the text that decides alone is all that names them.
         fileless: such texts that name no file.
-
     """
 
     def __init__(self, own: Table, moved: Table, tool: str) -> None:
@@ -419,7 +417,6 @@ class ProjectPlace(_Moved):
             tool: what is known of the tool.
             call: the arguments.
             files: those that its command opens.
-
         """
         raise NotImplementedError
 

@@ -91,7 +91,6 @@ class Projects(Generic[_Project]):
             PolicyError: the first name is unknown, or stands for several agents; or there is no
                 such reading.
             TypeError: an agent is no text.
-
         """
         for name in names:
             if not isinstance(name, str):
@@ -119,7 +118,6 @@ class Projects(Generic[_Project]):
 
         Raises:
             PolicyError: the name is unknown, or stands for several agents.
-
         """
         found = self._named(name)
         starting = [(project, local) for project, local in found if local in project.starts]

@@ -47,7 +47,6 @@ class Row:
         default: the outcome where none of them matches.
         opens_files: whether rules about files decide calls that no entry matches.
         constant: the outcome of every call, where all get the same one.
-
     """
 
     def __init__(

@@ -119,7 +119,6 @@ class Bounds:
         depth: levels of agents that may follow below.
         turns: turns the agent may take.
         trust: one of `TRUST`.
-
     """
 
     depth: int | None = None
@@ -154,7 +153,6 @@ class Table:
             was said, which means the same as *use*.
         bounds: limits beside the rules. At a depth of 0 what may be used starts no agent.
         origin: the table that decisions name, where this is that one in some folders.
-
     """
 
     use: Ceiling = Ceiling()
@@ -208,7 +206,6 @@ class Table:
 
         Raises:
             TypeError: *tool* is no text, or *call* no mapping; nothing else raises.
-
         """
         try:
             lookup = self._lookups.get(tool) or self.lookup(tool)

@@ -64,7 +64,6 @@ def compile_policy(policy: Policy, dialect: Dialect = DIALECT, *, root: bool = F
 
     Raises:
         PolicyError: a rule can match no call.
-
     """
     links = (policy.name,)
     default = Effect.ALLOW if policy.inherit and not root else Effect.DENY
