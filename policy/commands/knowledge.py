@@ -33,97 +33,63 @@ class Program:
 
     Harmless: it runs where no rule applies to it. A field that says what a word must match is a
     regular expression of all of that word; "" matches none.
-
-    Attributes:
-        harmless: whether it is, if its arguments are as below.
-        flags: what an option matches that takes no value, for the program to be harmless; None
-            is any. An option that is not named is not harmless.
-        values: options whose value is the next word.
-        pairs: what an option and its value match with a blank between them, where not any value
-            is harmless.
-        files: options whose value is a file that it reads.
-        unsafe: of other options, those with which it is not harmless.
-        skipped: options that take a value where files are looked for, if they are others than
-            *values*.
-        needs: options of which one must be there.
-        once: whether only one of those may be there.
-        leading: whether its options must come before its operands.
-        ends: whether ``--`` ends its options.
-        first: what its first operand must match.
-        operands: what every operand must match to which *first* does not apply.
-        most: operands it may have; None is any number.
-        globs: whether it is harmless with a glob that the shell expands.
-        given: options with which even its first operand is a file, where all but the first are.
-        reads: the operands that it reads as files.
-        writes: the operands that it writes as files.
-        removes: whether what it writes is removed.
-        uproots: the operands that it takes away, with all that is below them.
-        into: whether what it writes may be a folder that it puts files into: the last operand,
-            or the value of an option, so that behind any option it may be each of them.
-        anywhere: whether the files that it opens count wherever it lies: `/bin/rm`.
-        lists: whether it reads the folder it runs in where it names no file.
-        lists_if: options of which one must be there for that.
-        trailing: whether all that stands behind its first operand may be a file, options too.
-        moves: whether its operand becomes the folder of what follows.
-        spares: whether it writes nothing where it is harmless.
-        runs: whether its operands are a command that must itself be harmless.
-        texts: whether it is harmless with a text that has a substitution in it (`Word.vetted`).
-        piped: whether it is harmless with arguments that `xargs` gives it.
-        direct: whether it is harmless only where no wrapper or assignment stands before it.
-        stays: whether it is harmless only where no change of folder came before.
-        unchecked: what its arguments match, with a NUL between them, where no rule may allow the
-            whole command; None is never.
-        settled: whether that is so too where an argument is unknown.
-        unexpanded: whether that is so too where a shell expands an argument.
-        spelled: whether it is harmless only without quotes, and without a text on its input.
-        spelling: what every argument must match as it is written, quotes and all.
-        subcommands: by the first operand; one that is not there is not known.
-        before: options that take a value and may stand before a subcommand.
-        enters: of these, those whose value is the folder that files are looked for in.
-        forms: other ways to call it that are harmless too.
     """
 
-    harmless: bool = True
+    harmless: bool = True  # whether it is, if its arguments are as below
+    # What an option matches that takes no value, for the program to be harmless; None is any. An
+    # option that is not named is not harmless.
     flags: str | None = None
-    values: str = ""
+    values: str = ""  # options whose value is the next word
+    # What an option and its value match with a blank between them, where not any value is harmless.
     pairs: str = ""
-    files: str = ""
+    files: str = ""  # options whose value is a file that it reads
+    # Options that take a value where files are looked for, if they are others than *values*.
     skipped: str | None = None
-    unsafe: str = ""
-    needs: str = ""
-    once: bool = False
-    leading: bool = False
-    ends: bool = True
-    first: str = ""
-    operands: str = ""
-    most: int | None = None
-    globs: bool = True
+    unsafe: str = ""  # of other options, those with which it is not harmless
+    needs: str = ""  # options of which one must be there
+    once: bool = False  # whether only one of those may be there
+    leading: bool = False  # whether its options must come before its operands
+    ends: bool = True  # whether ``--`` ends its options
+    first: str = ""  # what its first operand must match
+    operands: str = ""  # what every operand must match to which *first* does not apply
+    most: int | None = None  # operands it may have; None is any number
+    globs: bool = True  # whether it is harmless with a glob that the shell expands
+    # Options with which even its first operand is a file, where all but the first are.
     given: str = ""
-    reads: Files = Files.NONE
-    writes: Files = Files.NONE
-    removes: bool = False
-    uproots: Files = Files.NONE
+    reads: Files = Files.NONE  # the operands that it reads as files
+    writes: Files = Files.NONE  # the operands that it writes as files
+    removes: bool = False  # whether what it writes is removed
+    uproots: Files = Files.NONE  # the operands that it takes away, with all that is below them
+    # Whether what it writes may be a folder that it puts files into: the last operand, or the value
+    # of an option, so that behind any option it may be each of them.
     into: bool = False
-    anywhere: bool = False
-    lists: bool = False
-    lists_if: str = ""
+    anywhere: bool = False  # whether the files that it opens count wherever it lies: `/bin/rm`
+    lists: bool = False  # whether it reads the folder it runs in where it names no file
+    lists_if: str = ""  # options of which one must be there for that
+    # Whether all that stands behind its first operand may be a file, options too.
     trailing: bool = True
-    moves: bool = False
-    spares: bool = False
-    runs: bool = False
+    moves: bool = False  # whether its operand becomes the folder of what follows
+    spares: bool = False  # whether it writes nothing where it is harmless
+    runs: bool = False  # whether its operands are a command that must itself be harmless
+    # Whether it is harmless with a text that has a substitution in it (`Word.vetted`).
     texts: bool = False
-    piped: bool = False
+    piped: bool = False  # whether it is harmless with arguments that `xargs` gives it
+    # Whether it is harmless only where no wrapper or assignment stands before it.
     direct: bool = False
-    stays: bool = False
+    stays: bool = False  # whether it is harmless only where no change of folder came before
+    # What its arguments match, with a NUL between them, where no rule may allow the whole command;
+    # None is never.
     unchecked: str | None = None
-    settled: bool = False
-    unexpanded: bool = False
+    settled: bool = False  # whether that is so too where an argument is unknown
+    unexpanded: bool = False  # whether that is so too where a shell expands an argument
+    # Whether it is harmless only without quotes, and without a text on its input.
     spelled: bool = False
-    spelling: str = ""
-    before: str = ""
-    enters: str = ""
+    spelling: str = ""  # what every argument must match as it is written, quotes and all
+    before: str = ""  # options that take a value and may stand before a subcommand
+    enters: str = ""  # of these, those whose value is the folder that files are looked for in
+    # By the first operand; one that is not there is not known.
     subcommands: Mapping[str, Program] = field(hash=False, factory=dict)
-    forms: tuple[Program, ...] = ()
+    forms: tuple[Program, ...] = ()  # other ways to call it that are harmless too
 
     @property
     def opening(self) -> Program:
@@ -148,32 +114,19 @@ class Wrapper:
     """A program that runs the program named behind it, and what may stand between them.
 
     A field that says what a word must match is a regular expression of all of that word.
-
-    Attributes:
-        flags: what an option matches that takes no value.
-        values: options whose value is the next word.
-        value: what such a value must match.
-        needs: whether there must be an option.
-        operands: what each operand matches that must stand before the program.
-        appends: whether it puts more arguments behind those of the program.
-        quiet: whether a harmless program is harmless behind it, if it has no options.
-        ends: whether ``--`` ends its options.
-        single: whether it has one option at most.
-        idle: options with which it runs no program.
-        runs: what the name of the program behind it must match.
     """
 
-    flags: str = ""
-    values: str = ""
-    value: str = ".*"
-    needs: bool = False
-    operands: tuple[str, ...] = ()
-    appends: bool = False
-    quiet: bool = False
-    ends: bool = False
-    single: bool = False
-    idle: str = ""
-    runs: str = ""
+    flags: str = ""  # what an option matches that takes no value
+    values: str = ""  # options whose value is the next word
+    value: str = ".*"  # what such a value must match
+    needs: bool = False  # whether there must be an option
+    operands: tuple[str, ...] = ()  # what each operand matches that must stand before the program
+    appends: bool = False  # whether it puts more arguments behind those of the program
+    quiet: bool = False  # whether a harmless program is harmless behind it, if it has no options
+    ends: bool = False  # whether ``--`` ends its options
+    single: bool = False  # whether it has one option at most
+    idle: str = ""  # options with which it runs no program
+    runs: str = ""  # what the name of the program behind it must match
 
 
 _Known = TypeVar("_Known", Program, Wrapper)
@@ -227,59 +180,40 @@ Wrappers = ProgramTable[Wrapper]
 
 @frozen(cache_hash=True)
 class Wrapping:
-    """Commands that run the command behind them.
+    """Commands that run the command behind them."""
 
-    Attributes:
-        names: their names; rules that deny or ask match what is behind them too.
-        transparent: those that rules which allow unwrap as well.
-        granting: what is known of the options of those, where a host has a reader of its own.
-    """
-
+    # Their names; rules that deny or ask match what is behind them too.
     names: frozenset[str] = frozenset()
-    transparent: frozenset[str] = frozenset()
+    transparent: frozenset[str] = frozenset()  # those that rules which allow unwrap as well
+    # What is known of the options of those, where a host has a reader of its own.
     granting: Wrappers = Wrappers()
 
 
 @frozen(cache_hash=True)
 class Variables:
-    """Variables of a shell, by what setting or naming them does.
+    """Variables of a shell, by what setting or naming them does."""
 
-    Attributes:
-        harmless: whose assignment before a command changes nothing of note.
-        locales: of these, harmless with a locale that all know.
-        texts: those that the host takes within quoted text, though not what they hold.
-        guarded: what the name of one matches whose value decides what follows.
-        counted: those that hold numbers, whose values a shell works out.
-    """
-
+    # Whose assignment before a command changes nothing of note.
     harmless: frozenset[str] = frozenset()
-    locales: frozenset[str] = frozenset()
+    locales: frozenset[str] = frozenset()  # of these, harmless with a locale that all know
+    # Those that the host takes within quoted text, though not what they hold.
     texts: frozenset[str] = frozenset()
-    guarded: str = ""
-    counted: frozenset[str] = frozenset()
+    guarded: str = ""  # what the name of one matches whose value decides what follows
+    counted: frozenset[str] = frozenset()  # those that hold numbers, whose values a shell works out
 
 
 @frozen(cache_hash=True)
 class FileTools:
-    """The tools that what a command does with a file is a call of; "" is of none.
+    """The tools that what a command does with a file is a call of; "" is of none."""
 
-    Attributes:
-        output: to redirect into it.
-        input: to redirect from it.
-        reads: to read one named as an operand.
-        writes: to write such a one.
-        removes: to remove such a one.
-        shadows: to read just any.
-        inner: those of these tools that no agent calls: they only carry the file rules
-            that apply to commands.
-    """
-
-    output: str = ""
-    input: str = ""
-    reads: str = ""
-    writes: str = ""
-    removes: str = ""
-    shadows: str = ""
+    output: str = ""  # to redirect into it
+    input: str = ""  # to redirect from it
+    reads: str = ""  # to read one named as an operand
+    writes: str = ""  # to write such a one
+    removes: str = ""  # to remove such a one
+    shadows: str = ""  # to read just any
+    # Those of these tools that no agent calls: they only carry the file rules that apply to
+    # commands.
     inner: frozenset[str] = frozenset()
 
     @property
@@ -291,58 +225,38 @@ class FileTools:
 
 @frozen(cache_hash=True)
 class Kinds:
-    """Programs of which a host knows one thing, by that.
+    """Programs of which a host knows one thing, by that."""
 
-    Attributes:
-        scripted: those that remove files; where there are any, ``bash -c SCRIPT`` is read.
-        odd: those with arguments that no rule may allow, and wrappers.
-        interpreters: those that are given scripts.
-        movers: those that change the folder of what follows.
-        versioning: those that run what a repository tells them to.
-        planting: those that write any file they name.
-        repository: what the name of a file in a folder matches by which that is a repository.
-    """
-
+    # Those that remove files; where there are any, ``bash -c SCRIPT`` is read.
     scripted: frozenset[str] = frozenset()
-    odd: frozenset[str] = frozenset()
-    interpreters: frozenset[str] = frozenset()
-    movers: frozenset[str] = frozenset()
-    versioning: frozenset[str] = frozenset()
-    planting: frozenset[str] = frozenset()
+    odd: frozenset[str] = frozenset()  # those with arguments that no rule may allow, and wrappers
+    interpreters: frozenset[str] = frozenset()  # those that are given scripts
+    movers: frozenset[str] = frozenset()  # those that change the folder of what follows
+    versioning: frozenset[str] = frozenset()  # those that run what a repository tells them to
+    planting: frozenset[str] = frozenset()  # those that write any file they name
+    # What the name of a file in a folder matches by which that is a repository.
     repository: str = ""
 
 
 @frozen(cache_hash=True)
 class Shell:
-    """What a host knows of shell commands.
+    """What a host knows of shell commands."""
 
-    Attributes:
-        reader: the host whose `policy.hosts.NAME.shell` reads them; "" is the plain reader.
-        wrapping: of commands that run the command behind them.
-        variables: of variables.
-        files: which tools decide about the files of a command.
-        programs: of programs, each with its options.
-        kinds: of programs, one thing each.
-        whole: whether a rule for any command grants what cannot be taken apart too,
-            and what nothing but a default would ask for of the files it opens.
-        compound: patterns of words of the commands that are read, beside those that every host
-            reads.
-        longest: characters of a command that are taken apart; 0 is any number.
-        cwd: the folder a change to which is none; "" is not known.
-        traced: whether it asks for every command that may read files, whatever allows it.
-        kept: files of the host's own, absolute, which are asked for wherever a folder that
-            holds them is moved or removed.
-    """
-
-    reader: str = ""
-    wrapping: Wrapping = Wrapping()
-    variables: Variables = Variables()
-    files: FileTools = FileTools()
-    programs: Programs = Programs()
-    kinds: Kinds = Kinds()
+    reader: str = ""  # the host whose `policy.hosts.NAME.shell` reads them; "" is the plain reader
+    wrapping: Wrapping = Wrapping()  # of commands that run the command behind them
+    variables: Variables = Variables()  # of variables
+    files: FileTools = FileTools()  # which tools decide about the files of a command
+    programs: Programs = Programs()  # of programs, each with its options
+    kinds: Kinds = Kinds()  # of programs, one thing each
+    # Whether a rule for any command grants what cannot be taken apart too, and what nothing but a
+    # default would ask for of the files it opens.
     whole: bool = False
+    # Patterns of words of the commands that are read, beside those that every host reads.
     compound: tuple[tuple[Token, ...], ...] = ()
-    longest: int = 0
-    cwd: str = ""
+    longest: int = 0  # characters of a command that are taken apart; 0 is any number
+    cwd: str = ""  # the folder a change to which is none; "" is not known
+    # Whether it asks for every command that may read files, whatever allows it.
     traced: bool = False
+    # Files of the host's own, absolute, which are asked for wherever a folder that holds them is
+    # moved or removed.
     kept: tuple[str, ...] = ()

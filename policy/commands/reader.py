@@ -24,15 +24,10 @@ missing_extras: Final[set[str]] = set()
 
 @frozen
 class Ambiguity:
-    """Why no rule may allow a command.
+    """Why no rule may allow a command."""
 
-    Attributes:
-        text: the text in question; "" for all of the command.
-        why: what is wrong with it: a predicate whose subject is the text.
-    """
-
-    text: str
-    why: str
+    text: str  # the text in question; "" for all of the command
+    why: str  # what is wrong with it: a predicate whose subject is the text
 
 
 UNKNOWN: Final = "is not known before it runs"
@@ -44,25 +39,18 @@ NO_COMMAND: Final = "is no command of a shell"
 
 @frozen(cache_hash=True)
 class CommandPart:
-    """One simple command of a command.
+    """One simple command of a command."""
 
-    Attributes:
-        text: as written, with one blank between words: what a rule that allows must match.
-        match_texts: what a rule that denies or asks may match instead: without quotes,
-            assignments, wrappers, the folder of the program; what a script in it runs.
-        grantable: whether a rule may allow it at all.
-        harmless: whether the host runs it where no rule applies to it.
-        possible_texts: other texts by which a rule may deny or ask, each looked up by itself:
-            what a wrapper may run.
-        grant_texts: other texts by which a rule may allow it: with its wrappers, with the
-            quotes around the name of its program.
-    """
-
-    text: str
+    text: str  # as written, with one blank between words: what a rule that allows must match
+    # What a rule that denies or asks may match instead: without quotes, assignments, wrappers, the
+    # folder of the program; what a script in it runs.
     match_texts: tuple[str, ...] = ()
-    grantable: bool = True
-    harmless: bool = False
+    grantable: bool = True  # whether a rule may allow it at all
+    harmless: bool = False  # whether the host runs it where no rule applies to it
+    # Other texts by which a rule may allow it: with its wrappers, with the quotes around the name
+    # of its program.
     grant_texts: tuple[str, ...] = ()
+    # Other texts by which a rule may deny or ask, each looked up by itself: what a wrapper may run.
     possible_texts: tuple[str, ...] = ()
 
 
@@ -80,41 +68,26 @@ def in_home(name: str, home: str) -> str:
 
 @frozen
 class Redirection:
-    """A file that a command reads from or writes to.
+    """A file that a command reads from or writes to."""
 
-    Attributes:
-        target: its name; None when that is not a literal.
-        writes: whether it is written to.
-        tool: the tool that opening it is a call of; "" for that of a redirection.
-        shadowed: whether it only counts where a rule denies files of the tool.
-        adrift: whether its folder is unknown, so that it only counts where a rule denies a file
-            of that name in a folder that the rule names.
-    """
-
-    target: str | None
-    writes: bool
-    tool: str = ""
-    shadowed: bool = False
+    target: str | None  # its name; None when that is not a literal
+    writes: bool  # whether it is written to
+    tool: str = ""  # the tool that opening it is a call of; "" for that of a redirection
+    shadowed: bool = False  # whether it only counts where a rule denies files of the tool
+    # Whether its folder is unknown, so that it only counts where a rule denies a file of that name
+    # in a folder that the rule names.
     adrift: bool = False
 
 
 @frozen
 class Command:
-    """A command, read.
+    """A command, read."""
 
-    Attributes:
-        parts: its simple commands.
-        redirections: the files it opens.
-        unread: whether it may hold commands that were not found.
-        opaque: whether it is ambiguous, so that no rule with a star allows it.
-        ambiguities: why no rule may allow it, or a part of it.
-    """
-
-    parts: tuple[CommandPart, ...]
-    redirections: tuple[Redirection, ...] = ()
-    unread: bool = False
-    opaque: bool = False
-    ambiguities: tuple[Ambiguity, ...] = ()
+    parts: tuple[CommandPart, ...]  # its simple commands
+    redirections: tuple[Redirection, ...] = ()  # the files it opens
+    unread: bool = False  # whether it may hold commands that were not found
+    opaque: bool = False  # whether it is ambiguous, so that no rule with a star allows it
+    ambiguities: tuple[Ambiguity, ...] = ()  # why no rule may allow it, or a part of it
 
 
 # --- which commands are plain: a program and words without anything a shell acts on ------------

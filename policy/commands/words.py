@@ -28,26 +28,16 @@ SET_BY_SHELL: Final = frozenset("?$#-")
 
 @define
 class Word:
-    """A word of a command.
+    """A word of a command."""
 
-    Attributes:
-        raw: as written.
-        plain: without quotes and escapes, and with the values of variables that are known.
-        literal: whether it has no expansion of any kind.
-        known: whether *plain* is what the program gets, globs aside.
-        guessed: whether *plain* has the value of a variable that the text sets.
-        glob: whether it has a glob outside quotes.
-        vetted: whether the host takes it though it is not literal.
-        inner: the numbers of the commands that are substituted in it: from, and up to.
-    """
-
-    raw: str = ""
-    plain: str = ""
-    literal: bool = True
-    known: bool = True
-    guessed: bool = False
-    glob: bool = False
-    vetted: bool = False
+    raw: str = ""  # as written
+    plain: str = ""  # without quotes and escapes, and with the values of variables that are known
+    literal: bool = True  # whether it has no expansion of any kind
+    known: bool = True  # whether *plain* is what the program gets, globs aside
+    guessed: bool = False  # whether *plain* has the value of a variable that the text sets
+    glob: bool = False  # whether it has a glob outside quotes
+    vetted: bool = False  # whether the host takes it though it is not literal
+    # The numbers of the commands that are substituted in it: from, and up to.
     inner: tuple[int, int] = (0, 0)
 
 
@@ -81,42 +71,30 @@ def targets_of(word: Word, *, writes: bool) -> list[Redirection]:
 
 @define
 class SimpleCommand:
-    """A simple command of a script.
+    """A simple command of a script."""
 
-    Attributes:
-        words: what it consists of; none where an operator has nothing beside it.
-        directed: whether something is redirected.
-        led: whether something is redirected before its program.
-        fills: whether it is redirected, or a statement that it is part of, to a file it writes.
-        swallowed: whether words stand behind a redirection, which some read as more targets.
-        piped: whether it is part of a pipeline; only set for assignments.
-        fed: all of its text, where that puts a text on its input; "" where none is.
-        requoted: whether the host quotes its words anew: it has a line break or a variable.
-        own: what the reader of a host knows of it, once that was asked for.
-    """
-
+    # What it consists of; none where an operator has nothing beside it.
     words: list[Word] = field(factory=list)
-    directed: bool = False
-    led: bool = False
+    directed: bool = False  # whether something is redirected
+    led: bool = False  # whether something is redirected before its program
+    # Whether it is redirected, or a statement that it is part of, to a file it writes.
     fills: bool = False
+    # Whether words stand behind a redirection, which some read as more targets.
     swallowed: bool = False
-    fed: str = ""
+    fed: str = ""  # all of its text, where that puts a text on its input; "" where none is
+    # Whether the host quotes its words anew: it has a line break or a variable.
     requoted: bool = False
-    piped: bool = False
+    piped: bool = False  # whether it is part of a pipeline; only set for assignments
+    # What the reader of a host knows of it, once that was asked for.
     own: Any = field(default=None, eq=False, repr=False)
 
 
 @frozen
 class Statement:
-    """The text of a statement that holds others and stands in none.
+    """The text of a statement that holds others and stands in none."""
 
-    Attributes:
-        text: as it is written.
-        piped: whether it is part of a pipeline.
-    """
-
-    text: str
-    piped: bool
+    text: str  # as it is written
+    piped: bool  # whether it is part of a pipeline
 
 
 # A hostile command has one at every character.
@@ -125,31 +103,20 @@ _MOST_DOUBTS: Final = 8
 
 @define
 class Script:
-    """A command, cut.
+    """A command, cut."""
 
-    Attributes:
-        commands: its simple commands.
-        targets: the files of redirections.
-        ambiguities: why no rule may allow it.
-        unread: whether not even all commands in it were found.
-        statements: its statements that hold others.
-        texts: others by which rules that deny or ask may know a statement of it.
-        unclosed: whether readers differ on where a statement or an expansion ends.
-        background: whether it has a background command.
-        split: whether it has a pipe, or a group between parentheses, outside of its words.
-        plain: whether the value of each word follows from how it is written.
-    """
-
-    commands: list[SimpleCommand] = field(factory=list)
-    targets: list[Redirection] = field(factory=list)
-    ambiguities: list[Ambiguity] = field(factory=list)
-    unread: bool = False
-    statements: list[Statement] = field(factory=list)
+    commands: list[SimpleCommand] = field(factory=list)  # its simple commands
+    targets: list[Redirection] = field(factory=list)  # the files of redirections
+    ambiguities: list[Ambiguity] = field(factory=list)  # why no rule may allow it
+    unread: bool = False  # whether not even all commands in it were found
+    statements: list[Statement] = field(factory=list)  # its statements that hold others
+    # Others by which rules that deny or ask may know a statement of it.
     texts: list[str] = field(factory=list)
-    unclosed: bool = False
-    background: bool = False
+    unclosed: bool = False  # whether readers differ on where a statement or an expansion ends
+    background: bool = False  # whether it has a background command
+    # Whether it has a pipe, or a group between parentheses, outside of its words.
     split: bool = False
-    plain: bool = False
+    plain: bool = False  # whether the value of each word follows from how it is written
 
     @property
     def opaque(self) -> bool:
@@ -216,22 +183,16 @@ def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
 
 @frozen(cache_hash=True)
 class PrefixProgram:
-    """What may stand between a program and the one that it runs (``data/prefixes.json``).
+    """What may stand between a program and the one that it runs (``data/prefixes.json``)."""
 
-    Attributes:
-        flags: what an option matches that takes no other word, as an expression, or of which the
-            next word is a command.
-        values: options whose value is the next word, as an expression.
-        value: what such a value matches where it has one, as an expression.
-        operand: what the operand before the program matches, as an expression; "" for none.
-        harmless: whether all that its options do is to run the program otherwise; those of `time`
-            write to a file.
-    """
-
+    # What an option matches that takes no other word, as an expression, or of which the next word
+    # is a command.
     flags: str = ""
-    values: str = ""
-    value: str = ".+"
-    operand: str = ""
+    values: str = ""  # options whose value is the next word, as an expression
+    value: str = ".+"  # what such a value matches where it has one, as an expression
+    operand: str = ""  # what the operand before the program matches, as an expression; "" for none
+    # Whether all that its options do is to run the program otherwise; those of `time` write to a
+    # file.
     harmless: bool = True
 
 
@@ -264,19 +225,13 @@ def is_assignment(word: Word) -> bool:
 
 @frozen(cache_hash=True)
 class _Thread:
-    """One way to read the words so far: what the next one is.
+    """One way to read the words so far: what the next one is."""
 
-    Attributes:
-        prefix: the wrapper that it stands behind; None where a command begins with it.
-        owed: whether the operand of that is still to come.
-        takes: whether it is the value of an option.
-        ended: whether it is no option any more.
-    """
-
+    # The wrapper that it stands behind; None where a command begins with it.
     prefix: PrefixProgram | None = None
-    owed: bool = False
-    takes: bool = False
-    ended: bool = False
+    owed: bool = False  # whether the operand of that is still to come
+    takes: bool = False  # whether it is the value of an option
+    ended: bool = False  # whether it is no option any more
 
     def begins(self, text: str) -> bool:
         """Whether a command may begin with the word *text*; surely, where no operand is owed."""
@@ -360,18 +315,13 @@ def _after(threads: _Threads, text: str, shell: Shell) -> _Threads:
 
 @frozen(cache_hash=True)
 class WordPlace:
-    """What is known of the word that comes next.
+    """What is known of the word that comes next."""
 
-    Attributes:
-        threads: the ways in which it may be read by rules that deny or ask.
-        granting: the one for rules that allow, where it may not be their program; None where that
-            was before.
-        sure: whether all words so far have one meaning.
-    """
-
+    # The ways in which it may be read by rules that deny or ask.
     threads: _Threads = frozenset({_COMMAND})
+    # The one for rules that allow, where it may not be their program; None where that was before.
     granting: _Thread | None = _COMMAND
-    sure: bool = True
+    sure: bool = True  # whether all words so far have one meaning
 
     @property
     def leads(self) -> bool:
@@ -401,19 +351,13 @@ class WordPlace:
 
 @frozen
 class CommandPrefix:
-    """What stands before the program of a command.
+    """What stands before the program of a command."""
 
-    Attributes:
-        starts: the numbers of the words with which a command begins, the first of them 0.
-        possible: those with which one may begin, where that is unknown.
-        program: the last of all.
-        granted: the one with which rules that allow take a command to begin.
-    """
-
+    # The numbers of the words with which a command begins, the first of them 0.
     starts: tuple[int, ...]
-    possible: tuple[int, ...]
-    program: int
-    granted: int
+    possible: tuple[int, ...]  # those with which one may begin, where that is unknown
+    program: int  # the last of all
+    granted: int  # the one with which rules that allow take a command to begin
 
 
 def command_prefix(words: Sequence[Word], shell: Shell) -> CommandPrefix:

@@ -88,21 +88,13 @@ _REASONS = {reason.value: reason for reason in Reason}
 
 @frozen
 class Link:
-    """An agent at its position of a chain.
+    """An agent at its position of a chain."""
 
-    Attributes:
-        name: the agent.
-        table: what it may do, and hand on, at this position.
-        depth: agents before it.
-        state: what else the host's reading needs to know of the position.
-        confirm: who must confirm that it is started: the links that ask.
-    """
-
-    name: str
-    table: Table
-    depth: int = 0
-    state: object = None
-    confirm: tuple[str, ...] = ()
+    name: str  # the agent
+    table: Table  # what it may do, and hand on, at this position
+    depth: int = 0  # agents before it
+    state: object = None  # what else the host's reading needs to know of the position
+    confirm: tuple[str, ...] = ()  # who must confirm that it is started: the links that ask
 
 
 class Reading(Protocol):
@@ -172,17 +164,13 @@ def plain_call(agent: str) -> tuple[str, dict[str, object]]:
 
 @frozen(slots=False)
 class Attenuated:
-    """The attenuated reading: the meet of what every link declares.
+    """The attenuated reading: the meet of what every link declares."""
 
-    Attributes:
-        tables: agent -> what it declares.
-        roots: agent -> what it declares where it starts a chain, if that differs; one without
-            a table starts chains alone.
-        asides: the same of what starts chains in other projects, to compare them with.
-    """
-
-    tables: Mapping[str, Table]
+    tables: Mapping[str, Table]  # agent -> what it declares
+    # Agent -> what it declares where it starts a chain, if that differs; one without a table starts
+    # chains alone.
     roots: Mapping[str, Table] = field(factory=dict)
+    # The same of what starts chains in other projects, to compare them with.
     asides: Mapping[str, Table] = field(factory=dict)
     name: str = "attenuated"
 

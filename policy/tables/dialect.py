@@ -35,25 +35,15 @@ class InputKind(enum.Enum):
 
 @frozen
 class Input:
-    """What an argument of a call may be.
+    """What an argument of a call may be."""
 
-    Attributes:
-        name: of the argument.
-        kind: of its value.
-        words: those that a text may be; none is any.
-        spelling: what all of a text matches, also one that is a number; "" is any.
-        whole: whether a number is a whole one.
-        least: the smallest number; None is any.
-        most: the largest one.
-    """
-
-    name: str
-    kind: InputKind = InputKind.TEXT
-    words: tuple[str, ...] = ()
-    spelling: str = ""
-    whole: bool = False
-    least: int | None = None
-    most: int | None = None
+    name: str  # of the argument
+    kind: InputKind = InputKind.TEXT  # of its value
+    words: tuple[str, ...] = ()  # those that a text may be; none is any
+    spelling: str = ""  # what all of a text matches, also one that is a number; "" is any
+    whole: bool = False  # whether a number is a whole one
+    least: int | None = None  # the smallest number; None is any
+    most: int | None = None  # the largest one
 
     @property
     def type(self) -> type | None:
@@ -119,15 +109,10 @@ def _is_made(value: object, kind: InputKind) -> bool:
 
 @frozen(cache_hash=True)
 class Inputs:
-    """What the arguments of a call of one tool may be.
+    """What the arguments of a call of one tool may be."""
 
-    Attributes:
-        each: of them.
-        closed: whether a call may have no others.
-    """
-
-    each: tuple[Input, ...]
-    closed: bool = False
+    each: tuple[Input, ...]  # of them
+    closed: bool = False  # whether a call may have no others
 
     def takes(self, call: Mapping[str, object]) -> bool:
         """Return whether every argument of *call* is what it may be; one that is lacking is."""
@@ -174,26 +159,20 @@ class ArgumentKind(enum.Enum):
 
 @frozen
 class Argument:
-    """To which argument of a call a specifier applies.
+    """To which argument of a call a specifier applies."""
 
-    Attributes:
-        kind: how it is read.
-        fields: the names it goes by. Several of them in one call must agree.
-            None of them named: the only text among the arguments.
-        absent: what a call without it means, or None when such a call cannot
-            be read (and is denied where a rule might apply to it).
-        parameters: other arguments that a rule can name as ``name:value``. Where none is
-            listed, rules about a text can name any.
-        trimmed: whether blanks around a path are no part of it.
-        browsed: whether a URL is one that programs read differently too, and means what it
-            does to a browser.
-    """
-
-    kind: ArgumentKind
+    kind: ArgumentKind  # how it is read
+    # The names it goes by. Several of them in one call must agree. None of them named: the only
+    # text among the arguments.
     fields: tuple[str, ...]
+    # What a call without it means, or None when such a call cannot be read (and is denied where a
+    # rule might apply to it).
     absent: str | None = None
+    # Other arguments that a rule can name as ``name:value``. Where none is listed, rules about a
+    # text can name any.
     parameters: frozenset[str] = frozenset()
-    trimmed: bool = False
+    trimmed: bool = False  # whether blanks around a path are no part of it
+    # Whether a URL is one that programs read differently too, and means what it does to a browser.
     browsed: bool = False
 
     def has(self, name: str) -> bool:
@@ -205,51 +184,39 @@ class Argument:
 
 @frozen(eq=True, cache_hash=True)
 class Dialect:
-    """How a host names tools and reads calls.
+    """How a host names tools and reads calls."""
 
-    Attributes:
-        name: of the host and its version.
-        arguments: canonical tool name -> the argument that its specifier applies to.
-        other: the same for every other tool.
-        aliases: another name of a tool -> its canonical name.
-        shell: for arguments that are commands.
-        cwd: the folder relative paths are relative to, canonical.
-        home: the folder ``~`` stands for, canonical.
-        fold: whether the case of paths is ignored.
-        cased: folders, canonical, that a path is below only in their own letters all the same.
-        commands: aliases of PowerShell commands, and what they stand for.
-        links: names of files that are links, canonical, and what each leads to.
-        processes: whether a file below ``/proc/self/cwd`` or ``/proc/self/root`` is judged by
-            its own name too, and gets what is stricter.
-        checks: whether the host refuses a call whose arguments it cannot read before it
-            asks any rule.
-        asks: whether a person can be asked; if not, what would ask denies.
-        loose: whether the name of a tool ends before its first parenthesis, and neither
-            its case counts nor the blanks around it. An alias may be of any case.
-        aliased: whether a pattern over names also matches the other names of a tool.
-        fold_names: whether a rule that names one tool ignores the case of its letters;
-            one with a pattern over names does not.
-        inputs: canonical tool name -> what its arguments may be; a call with another value is
-            denied, whatever rules say.
-    """
-
-    name: str
+    name: str  # of the host and its version
+    # Canonical tool name -> the argument that its specifier applies to.
     arguments: Mapping[str, Argument] = field(hash=False, factory=dict)
-    other: Argument = Argument(ArgumentKind.TEXT, ())
+    other: Argument = Argument(ArgumentKind.TEXT, ())  # the same for every other tool
+    # Another name of a tool -> its canonical name.
     aliases: Mapping[str, str] = field(hash=False, factory=dict)
-    shell: Shell = Shell()
-    cwd: str = "/@project"
-    home: str = "/@home"
-    fold: bool = False
+    shell: Shell = Shell()  # for arguments that are commands
+    cwd: str = "/@project"  # the folder relative paths are relative to, canonical
+    home: str = "/@home"  # the folder ``~`` stands for, canonical
+    fold: bool = False  # whether the case of paths is ignored
+    # Folders, canonical, that a path is below only in their own letters all the same.
     cased: tuple[str, ...] = ()
+    # Names of files that are links, canonical, and what each leads to.
     links: tuple[tuple[str, str], ...] = ()
+    # Whether a file below ``/proc/self/cwd`` or ``/proc/self/root`` is judged by its own name too,
+    # and gets what is stricter.
     processes: bool = False
+    # Aliases of PowerShell commands, and what they stand for.
     commands: Mapping[str, str] = field(hash=False, factory=dict)
+    # Whether the host refuses a call whose arguments it cannot read before it asks any rule.
     checks: bool = False
-    asks: bool = True
+    asks: bool = True  # whether a person can be asked; if not, what would ask denies
+    # Whether the name of a tool ends before its first parenthesis, and neither its case counts nor
+    # the blanks around it. An alias may be of any case.
     loose: bool = False
+    # Whether a rule that names one tool ignores the case of its letters; one with a pattern over
+    # names does not.
     fold_names: bool = False
-    aliased: bool = True
+    aliased: bool = True  # whether a pattern over names also matches the other names of a tool
+    # Canonical tool name -> what its arguments may be; a call with another value is denied,
+    # whatever rules say.
     inputs: Mapping[str, Inputs] = field(hash=False, factory=dict)
 
     def canonical(self, tool: str) -> str:

@@ -33,28 +33,17 @@ class Form(enum.Enum):
 
 @values.frozen
 class Entry:
-    """One line of a rule set, and of the rows of the tools that it applies to.
+    """One line of a rule set, and of the rows of the tools that it applies to."""
 
-    Attributes:
-        tool: a tool name, or a glob over names (`policy.patterns.notations.names`).
-        effect: what it says.
-        pattern: what its argument must be; None is any call.
-        field: the parameter that *pattern* matches; "" is the argument that
-            the dialect names for the tool.
-        reason: what a decision by this entry gives as its reason.
-        rule: the rule as written.
-        place: where it is written.
-        form: how it says so, where that counts.
-    """
-
-    tool: str
-    effect: Effect
-    pattern: Pattern | None = None
+    tool: str  # a tool name, or a glob over names (`policy.patterns.notations.names`)
+    effect: Effect  # what it says
+    pattern: Pattern | None = None  # what its argument must be; None is any call
+    # The parameter that *pattern* matches; "" is the argument that the dialect names for the tool.
     field: str = ""
-    reason: Reason = Reason.RULE
-    rule: str = values.field(default="", hash=False)
-    place: Place | None = values.field(default=None, hash=False)
-    form: Form = Form.PLAIN
+    reason: Reason = Reason.RULE  # what a decision by this entry gives as its reason
+    rule: str = values.field(default="", hash=False)  # the rule as written
+    place: Place | None = values.field(default=None, hash=False)  # where it is written
+    form: Form = Form.PLAIN  # how it says so, where that counts
 
 
 # The patterns that each kind of argument is matched with.

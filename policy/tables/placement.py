@@ -81,22 +81,16 @@ class _Moved:
 
 @frozen(slots=False)
 class ProjectFolders(_Moved):
-    """Where a project lies, and the home folder of whoever works in it.
+    """Where a project lies, and the home folder of whoever works in it."""
 
-    Attributes:
-        cwd: the folder of the project, absolute.
-        home: the home folder, absolute; "" where none is known, so that what rules say of it
-            holds for calls alone that write ``~``.
-        also: other names of the project, e.g. where links lead.
-        current: the folder that calls are made in, which relative names start from;
-            "" is that of the project.
-        links: names of files that are links, absolute, and where each leads.
-    """
-
-    cwd: str
+    cwd: str  # the folder of the project, absolute
+    # The home folder, absolute; "" where none is known, so that what rules say of it holds for
+    # calls alone that write ``~``.
     home: str = ""
-    also: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()  # other names of the project, e.g. where links lead
+    # The folder that calls are made in, which relative names start from; "" is that of the project.
     current: str = ""
+    # Names of files that are links, absolute, and where each leads.
     links: tuple[tuple[str, str], ...] = ()
 
     def __attrs_post_init__(self) -> None:

@@ -113,17 +113,11 @@ class Ceiling:
 
 @frozen
 class Bounds:
-    """Limits beside the rules; None is no limit. ``&`` takes the smaller.
+    """Limits beside the rules; None is no limit. ``&`` takes the smaller."""
 
-    Attributes:
-        depth: levels of agents that may follow below.
-        turns: turns the agent may take.
-        trust: one of `TRUST`.
-    """
-
-    depth: int | None = None
-    turns: int | None = None
-    trust: str | None = None
+    depth: int | None = None  # levels of agents that may follow below
+    turns: int | None = None  # turns the agent may take
+    trust: str | None = None  # one of `TRUST`
 
     @property
     def is_last(self) -> bool:
