@@ -26,13 +26,7 @@ class Unreadable(Exception):
 def argument_text(
     argument: Argument, dialect: Dialect, call: Mapping[str, object], *, variant: bool = False
 ) -> str:
-    """Return the text of *call* that patterns are matched with.
-
-    Args:
-        argument: which argument it is.
-        dialect: how it is read.
-        call: the arguments.
-        variant: whether a path is wanted as `case_variant` has it.
+    """Return the text of *call* that patterns are matched with; a path perhaps as a `case_variant`.
 
     Raises:
         Unreadable: there is no such text.
@@ -54,11 +48,7 @@ def argument_text(
 
 
 def given_text(argument: Argument, call: Mapping[str, object]) -> str:
-    """Return the text of *call* as it is given.
-
-    Raises:
-        Unreadable: there is no such text.
-    """
+    """Return the text of *call* as it is given. Raises Unreadable where there is none."""
     return _READERS.get(argument.kind, _raw)(argument, call)
 
 
@@ -169,10 +159,8 @@ def case_variant(path: str, dialect: Dialect) -> str:
 
     Rules ignore the case of letters, and a working folder keeps its own. A path that names the
     folder in other letters is below it for a rule, and below no folder for the host. Each letter
-    of the folder's name is then replaced, so that no rule about the folder matches.
-
-    Raises:
-        Unreadable: as `canonical_path`.
+    of the folder's name is then replaced, so that no rule about the folder matches. Raises as
+    `canonical_path` does.
     """
     text = _absolute(path, dialect)
     if not dialect.cased:
@@ -201,11 +189,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def real_path(path: str, links: Iterable[tuple[str, str]]) -> str:
-    """Return where a canonical *path* leads, by these links.
-
-    Raises:
-        Unreadable: nowhere, since links lead in a circle.
-    """
+    """Return where a canonical *path* leads. Raises Unreadable where links lead in a circle."""
     for _ in range(limits.LINKS):
         for link, target in links:
             if path == link or path.startswith(link + "/"):

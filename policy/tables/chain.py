@@ -209,11 +209,7 @@ class Chain:
 
     @classmethod
     def start(cls, agent: str, reading: Reading, place: CallPlace | None = None) -> Chain:
-        """Return the chain of the root *agent* alone.
-
-        Raises:
-            SpawnDenied: there is no such agent.
-        """
+        """Return the chain of the root *agent* alone. Raises SpawnDenied for an unknown one."""
         try:
             return cls((reading.start(agent),), reading, place)
         except KeyError:
@@ -320,11 +316,7 @@ class Chains:
         self._known: dict[tuple[str, ...], Chain] = {}
 
     def of(self, names: tuple[str, ...]) -> Chain:
-        """Return the chain of *names*, from the root down.
-
-        Raises:
-            SpawnDenied: one of them may not start the next.
-        """
+        """Return the chain of *names*. Raises SpawnDenied where one may not start the next."""
         known = len(names)
         while known and names[:known] not in self._known:
             known -= 1

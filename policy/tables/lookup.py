@@ -22,8 +22,6 @@ _LONGEST: Final = 1024
 class Lookup:
     """What a table says of one tool: each row with the links it belongs to.
 
-    Its decisions name the *table* that it is of; "" where it is of none.
-
     Attributes:
         rows: the rows that depend on the arguments of the call.
         constant: the decision of every call, where all get the same one.

@@ -95,11 +95,8 @@ class RuleSet:
     @cached_property
     def parametered(self) -> frozenset[str]:
         """Those of the names whose entries look at other arguments than the one."""
-        return frozenset(
-            name
-            for name, numbers in self._by_name.items()
-            if any(self.entries[number].field for number in numbers)
-        )
+        looking = (entry.tool for entry in self.entries if entry.field)
+        return frozenset(self.dialect.key(tool) for tool in looking if not is_glob(tool))
 
     def looking(self, but: Container[str]) -> list[Entry]:
         """Return the entries that look at an argument, of all tools *but* these, in order."""

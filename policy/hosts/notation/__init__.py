@@ -51,11 +51,7 @@ def _loaded(tree: Tree, path: str) -> Project:
 
 
 class Unmet(PolicyErrors):
-    """Examples (`expect`) that do not hold, so that their file is refused.
-
-    Attributes:
-        claims: all claims of the file, these included.
-    """
+    """Examples (`expect`) that do not hold, so that their file is refused; *claims* are all."""
 
     def __init__(self, verdicts: Iterable[ClaimVerdict], claims: tuple[Claim, ...]) -> None:
         help_ = "change the rules, or what is expected of them"

@@ -95,8 +95,7 @@ def dialect_of(tables: Iterable[Table]) -> Dialect:
 def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -> Table:
     """Return the table that denies what *matcher* matches, or asks for it, and nothing else.
 
-    Raises:
-        PolicyError: it can match no call.
+    Raises as `matcher_entries` does.
     """
     return Table.of(RuleSet(matcher_entries(matcher, effect, dialect), Effect.ALLOW, dialect))
 

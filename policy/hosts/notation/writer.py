@@ -6,7 +6,7 @@ rule allows them are denied here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -131,8 +131,8 @@ def _tool(
         # As an ask rule the default would win over every allow rule, so it becomes a denial.
         # Ask rules that the host has built in go with it, unless they match allowed calls.
         default = Effect.DENY
-        held = {id(line) for line in _asked_of_allowed(tool_rules)}
-        lists[Effect.ASK] = [ln for ln in lists[Effect.ASK] if ln.written or id(ln) in held]
+        asking, lines = lists[Effect.ASK], tool_rules.lines
+        lists[Effect.ASK] = [ln for ln in asking if ln.written or _meets_allowed(ln, lines)]
     written = {
         effect: _spelled(tool, tuple(lists[effect]), effect)
         for effect in Effect
@@ -152,13 +152,10 @@ def _whole(tool: str) -> Matcher:
     return Matcher(tool, span=Source("<rule>", tool).whole())
 
 
-def _asked_of_allowed(tool_rules: ToolRules) -> Iterator[PortableLine]:
-    """Yield built-in ask rules that match calls which a later rule allows."""
-    for number, line in enumerate(tool_rules.lines):
-        later = [one for one in tool_rules.lines[number + 1 :] if one.effect is Effect.ALLOW]
-        built_in = line.effect is Effect.ASK and not line.written
-        if built_in and any(_may_meet(line, one) for one in later):
-            yield line
+def _meets_allowed(line: PortableLine, lines: Sequence[PortableLine]) -> bool:
+    """Return whether a line behind *line* allows calls that this matches, or may do so."""
+    later = lines[lines.index(line) + 1 :]
+    return any(one.effect is Effect.ALLOW and _may_meet(line, one) for one in later)
 
 
 @lru_cache(maxsize=4096)  # most agents of a project have the same rules
@@ -199,9 +196,8 @@ def _spelled(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tupl
 
 
 def _covers(entry: Entry, line: PortableLine) -> bool:
-    if entry.field != line.field:
-        return False
-    return entry.pattern is None or covers(line.pattern, [entry.pattern])
+    is_any = entry.pattern is None or covers(line.pattern, [entry.pattern])
+    return entry.field == line.field and is_any
 
 
 def _written(
