@@ -360,10 +360,13 @@ class CommandPrefix:
     granted: int  # the one with which rules that allow take a command to begin
 
 
+_ALONE: Final = CommandPrefix((0,), (), 0, 0)
+
+
 def command_prefix(words: Sequence[Word], shell: Shell) -> CommandPrefix:
     """Return what stands before the program of a command."""
     if words and not _after_first(words[0].plain, shell):
-        return CommandPrefix((0,), (), 0, 0)
+        return _ALONE
     starts: list[int] = []
     possible: list[int] = []
     granted, place = 0, WordPlace()

@@ -26,11 +26,10 @@ from policy.tables.entry import strictness
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
-# How many tables a place keeps, with links and without; texts of commands, and their characters.
+# How many tables a place keeps, with links and without, and decisions by their text.
 _LINKED: Final = 64
 _TABLES: Final = 1024
 _TEXTS: Final = 16 * 1024
-_LONGEST: Final = 1024
 
 # What stands for the folder of a project, and for the home folder, until they are known.
 _NAMELESS: Final = frozenset({"/@project", "/@home"})
@@ -318,7 +317,7 @@ class _Tool:
         commands: of a command, how it is read here.
         names_files: whether calls may name files of the project.
         by_text: whether the text that decides alone is all that names them.
-        fileless: such texts that name no file.
+        remembered: decisions by that text, of calls that name no file or are denied anyhow.
     """
 
     def __init__(self, own: Table, moved: Table, tool: str) -> None:
@@ -342,7 +341,7 @@ class _Tool:
         self.by_text = not (self.paths or self.texts) and all(
             alone.issuperset(argument.fields) for argument, _ in self.commands
         )
-        self.fileless: Memo[str, None] = Memo(_TEXTS)
+        self.remembered: Memo[str, Decision] = Memo(_TEXTS)
 
     def given(self, call: _Call) -> Iterator[tuple[str, str]]:
         """Yield the paths of a call that rules take for such, each with its argument."""
@@ -528,24 +527,27 @@ class PlacedTable:
 
     def decide(self, tool: str, call: _Call, *, checked: bool = False) -> Decision:
         """Return what a call gets here, and raise as `Table.decide` does."""
+        known = self._tools.get(tool) if type(tool) is str and type(call) is dict else None
+        if known is not None:
+            text = call.get(known.lookup.field)
+            found = known.remembered.get(text) if type(text) is str else None
+            is_taken = checked or len(call) == 1 or known.lookup.takes(call)
+            if found is not None and is_taken and known.lookup.alias not in call:
+                return found
         decision = self.moved.decide(tool, call, checked)
-        known = self._tools.get(tool) or self._tool(tool)
-        if not known.names_files or decision.effect is Effect.DENY:
-            return decision
-        text = call.get(known.lookup.field) if known.by_text else None
-        decides = type(text) is str and known.lookup.alias not in call
-        if decides and text in known.fileless:
-            return decision
-        try:
-            files = tuple(known.opened(call))
-            if files or not known.by_text:
-                others = self._place.others(self.own, known, call, files)
-                found = [table.decide(tool, meant, checked) for table, meant in others]
-                return min((decision, *found), key=strictness)
-        except ValueError:  # no system has a file of such a name
-            return Decision(Effect.DENY, Reason.MALFORMED, table=self.own)
-        if type(text) is str and decides and len(text) <= _LONGEST:
-            known.fileless.keep(text, None)
+        known = known or self._tool(tool)
+        if known.names_files and decision.effect is not Effect.DENY:
+            try:
+                files = tuple(known.opened(call))
+                if files or not known.by_text:
+                    others = self._place.others(self.own, known, call, files)
+                    each = [table.decide(tool, meant, checked) for table, meant in others]
+                    return min((decision, *each), key=strictness)
+            except ValueError:  # no system has a file of such a name
+                return Decision(Effect.DENY, Reason.MALFORMED, table=self.own)
+        text, is_alone = call.get(known.lookup.field), known.lookup.alias not in call
+        if type(text) is str and is_alone and known.lookup.remembered.get(text) is decision:
+            known.remembered.keep(text, decision)
         return decision
 
     def account(self, tool: str, call: _Call) -> tuple[Clause, ...]:
