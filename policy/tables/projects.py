@@ -8,14 +8,7 @@ from functools import cached_property
 from policy.core.errors import PolicyError
 from policy.core.memory import seldom_collecting
 from policy.core.values import Generic, Protocol, TypeVar, evolve, field, frozen
-from policy.tables.chain import (
-    READINGS,
-    Attenuated,
-    Chain,
-    Reading,
-    known_names,
-    plain_call,
-)
+from policy.tables.chain import READINGS, Attenuated, Chain, Reading, known_names, plain_call
 from policy.tables.placement import ProjectPlace, Rootless
 
 
