@@ -16,6 +16,7 @@ from policy.hosts.a3s.agents import (
     Provider,
     ScriptToolLimits,
     ScriptToolSpec,
+    SessionSettings,
     built_in_agents,
     load_agent_dir,
     read_agent,
@@ -24,7 +25,6 @@ from policy.hosts.a3s.agents import (
 from policy.hosts.a3s.gate import (
     ConfirmationPolicy,
     Facts,
-    ScriptSession,
     TimeoutAction,
     check_program,
     child_visible,
@@ -102,6 +102,10 @@ def _provider(text: str | None) -> Provider:
     return Provider.NONE if text is None else Provider(text)
 
 
+def _session(given: Given | None, text: str | None, profile: A3sProfile) -> SessionSettings:
+    return SessionSettings(permissions=_policy(given, profile), provider=_provider(text))
+
+
 def _call(query: Given) -> tuple[str, Given]:
     return query["tool"], query.get("args") or {}
 
@@ -176,8 +180,7 @@ def _delegated(agent: AgentDefinition, case: Case, profile: A3sProfile) -> Effec
     if query["stage"] == "spawn" or len(case["chain"]) > 2:
         return Effect.DENY  # an agent that was started starts none
     return delegate(
-        _policy(parent.get("policy"), profile),
-        _provider(parent.get("confirmation")),
+        _session(parent.get("policy"), parent.get("confirmation"), profile),
         agent,
         *_call(query),
         needs_confirmation=bool(query.get("tool_requires_confirmation")),
@@ -226,9 +229,7 @@ def _of_script(case: Case, profile: A3sProfile) -> Effect:
     )
     session = None
     if "session_policy" in given:
-        session = ScriptSession(
-            _policy(given["session_policy"], profile), _provider(given.get("confirmation"))
-        )
+        session = _session(given["session_policy"], given.get("confirmation"), profile)
     return inner_call(
         spec, *_call(query), session=session, number=query.get("nth_call", 1), profile=profile
     )

@@ -15,7 +15,13 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import place_of
 from policy.core.values import frozen
-from policy.hosts.a3s.agents import AgentDefinition, Provider, ScriptToolSpec, excluded
+from policy.hosts.a3s.agents import (
+    AgentDefinition,
+    Provider,
+    ScriptToolSpec,
+    SessionSettings,
+    excluded,
+)
 from policy.hosts.a3s.rules import (
     MODES,
     NEWEST,
@@ -188,9 +194,8 @@ def child_scopes(
     return found or [(agent.name, RuleSet((), Effect.ASK, dialect(profile)), confirms)]
 
 
-def delegate(  # a parent, who confirms for it, an agent and a call
-    parent: PermissionPolicy | None,
-    confirmation: Provider,
+def delegate(
+    session: SessionSettings,
     agent: AgentDefinition,
     tool: str,
     args: Mapping[str, Any],
@@ -198,19 +203,20 @@ def delegate(  # a parent, who confirms for it, an agent and a call
     needs_confirmation: bool = False,
     only_permissions: bool = False,
 ) -> Effect:
-    """Return the effect of a call of an agent that *parent*, with these permissions, started.
+    """Return the effect of a call of an agent that a session started.
 
     A tool may itself need confirmation. With *only_permissions* it does not matter who confirms.
     """
     if agent.tool_free or tool.lower() in SPAWNING:
         return Effect.DENY
-    above = () if parent is None else (("parent", parent.rules, confirmation),)
-    bounds = child_scopes(above, agent, confirmation)
+    own = (policy for policy in (session.permissions, session.style) if policy is not None)
+    above = [("parent", policy.rules, session.provider) for policy in own]
+    bounds = child_scopes(above, agent, session.provider)
     scopes = [(Table.of(rules).decide(tool, args).effect, by) for _, rules, by in bounds]
     if only_permissions:
         return min(effect for effect, _ in scopes)
     if needs_confirmation and bounds[0][0] != "parent":
-        scopes.insert(0, (Effect.ALLOW, confirmation))
+        scopes.insert(0, (Effect.ALLOW, session.provider))
     facts = Facts(needs_confirmation=needs_confirmation)
     return evaluate(tool, scopes, facts, agent.permissions.profile)
 
@@ -273,20 +279,12 @@ _ONE_TASK: Final = Entry(
 )
 
 
-@frozen
-class ScriptSession:
-    """The session that bounds the calls of a script; one without a policy asks."""
-
-    policy: PermissionPolicy | None = None
-    provider: Provider = Provider.NONE
-
-
 def inner_call(  # a call has a script, a tool, arguments, a number, a session, a version
     spec: ScriptToolSpec,
     tool: str,
     args: Mapping[str, Any],
     *,
-    session: ScriptSession | None = None,
+    session: SessionSettings | None = None,
     number: int = 1,
     profile: A3sProfile = NEWEST,
 ) -> Effect:
@@ -306,7 +304,7 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
         return Effect.DENY
     if session is None or not profile.governs_inner_calls:
         return Effect.ALLOW
-    policy = session.policy or PermissionPolicy()
+    policy = session.permissions or PermissionPolicy()
     scope = policy.check(tool, args).effect, session.provider
     return evaluate(tool, [scope], profile=policy.profile)
 

@@ -15,6 +15,7 @@ from policy.hosts.a3s.agents import (
     AgentRegistry,
     ConfirmationInheritance,
     Provider,
+    SessionSettings,
     built_in_agents,
     read_agent,
 )
@@ -202,9 +203,14 @@ ALLOW = PermissionPolicy.of(default=Effect.ALLOW)
 ASK = PermissionPolicy.of(allow=["zz"])
 
 
+def delegated(parent: PermissionPolicy | None, provider: Provider, *call, **more) -> Effect:
+    """Return the effect of a call of an agent below a session with these permissions."""
+    return delegate(SessionSettings(permissions=parent, provider=provider), *call, **more)
+
+
 def test_a34_a_definition_that_only_asks_is_dropped() -> None:
     for lines in ("permissions: {ask: [bash]}", "permissions: {default_decision: deny}"):
-        assert delegate(ALLOW, Provider.MANAGER, agent(lines), "bash", {}) is Effect.ALLOW
+        assert delegated(ALLOW, Provider.MANAGER, agent(lines), "bash", {}) is Effect.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -221,32 +227,32 @@ def test_a35_what_a_child_asks_goes_to_whom_it_says(
 ) -> None:
     child = agent(f"permissions: {{allow: [zz]}}\nconfirmation_inheritance: {confirmation}")
 
-    assert str(delegate(ALLOW, provider, child, "bash", {})) == effect
+    assert str(delegated(ALLOW, provider, child, "bash", {})) == effect
 
 
 def test_a36_what_the_parent_asks_is_asked_of_the_parent() -> None:
-    assert delegate(ASK, Provider.MANAGER, agent("tools: [bash]"), "bash", {}) is Effect.ASK
-    assert delegate(ASK, Provider.NONE, agent("tools: [bash]"), "bash", {}) is Effect.DENY
+    assert delegated(ASK, Provider.MANAGER, agent("tools: [bash]"), "bash", {}) is Effect.ASK
+    assert delegated(ASK, Provider.NONE, agent("tools: [bash]"), "bash", {}) is Effect.DENY
 
 
 def test_a37_what_a_tool_wants_confirmed_goes_to_the_parent() -> None:
     child = agent("tools: [bash]")
 
     for provider, effect in ((Provider.MANAGER, Effect.ASK), (Provider.NONE, Effect.DENY)):
-        got = delegate(ALLOW, provider, child, "bash", {}, needs_confirmation=True)
+        got = delegated(ALLOW, provider, child, "bash", {}, needs_confirmation=True)
         assert got is effect
 
 
 def test_a38_without_any_permissions_everything_is_asked() -> None:
     nothing = agent("confirmation_inheritance: inherit_parent")
 
-    assert delegate(None, Provider.MANAGER, nothing, "bash", {}) is Effect.ASK
-    assert delegate(None, Provider.MANAGER, agent(""), "bash", {}) is Effect.DENY
+    assert delegated(None, Provider.MANAGER, nothing, "bash", {}) is Effect.ASK
+    assert delegated(None, Provider.MANAGER, agent(""), "bash", {}) is Effect.DENY
 
 
 def test_a39_a40_an_agent_without_tools_and_one_that_would_start_another_are_denied() -> None:
-    assert delegate(ALLOW, Provider.AUTO, agent("tool_free: true"), "read", {}) is Effect.DENY
-    assert delegate(ALLOW, Provider.AUTO, agent("tools: ['*']"), "task", {}) is Effect.DENY
+    assert delegated(ALLOW, Provider.AUTO, agent("tool_free: true"), "read", {}) is Effect.DENY
+    assert delegated(ALLOW, Provider.AUTO, agent("tools: ['*']"), "task", {}) is Effect.DENY
 
 
 def test_a11_a_child_sees_what_it_names_though_the_host_hides_it() -> None:

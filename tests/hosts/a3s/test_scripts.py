@@ -14,11 +14,12 @@ from policy.hosts.a3s.agents import (
     Provider,
     ScriptToolLimits,
     ScriptToolSpec,
+    SessionSettings,
     built_in_agents,
     load_agent_dir,
     register,
 )
-from policy.hosts.a3s.gate import ScriptSession, check_program, inner_call, program_tools
+from policy.hosts.a3s.gate import check_program, inner_call, program_tools
 from policy.hosts.a3s.rules import SHIPPED, A3sProfile, PermissionPolicy
 from policy.hosts.fields import HostError
 from policy.hosts.workspace import load_tree
@@ -276,15 +277,17 @@ def test_s11_arguments_widen_neither_list_nor_limits() -> None:
 
 def test_s12_s14_the_session_bounds_a_script_since_version_5() -> None:
     spec = script("allowed_tools: [read, bash]")
-    session = ScriptSession(PermissionPolicy.of(deny=["bash"], allow=["read"]), Provider.MANAGER)
+    session = SessionSettings(permissions=PermissionPolicy.of(deny=["bash"], allow=["read"]))
+    unconfirmed = SessionSettings(
+        permissions=PermissionPolicy.of(allow=["write"]), provider=Provider.NONE
+    )
 
     assert inner_call(spec, "bash", {}, session=session) is Effect.DENY
     assert inner_call(spec, "bash", {}, session=session, profile=OLD) is Effect.ALLOW
-    assert (
-        inner_call(spec, "write", {}, session=ScriptSession(PermissionPolicy.of(allow=["write"])))
-        is Effect.DENY
-    )
-    assert inner_call(spec, "bash", {}, session=ScriptSession()) is Effect.DENY
+    assert inner_call(spec, "write", {}, session=unconfirmed) is Effect.DENY
+    none = SessionSettings(provider=Provider.NONE)
+    assert inner_call(spec, "bash", {}, session=none) is Effect.DENY
+    assert inner_call(spec, "bash", {}, session=SessionSettings()) is Effect.ASK
 
 
 def test_a57_program_has_the_opposite_default() -> None:
