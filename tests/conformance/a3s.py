@@ -194,10 +194,10 @@ def _of_visibility(case: Case, profile: A3sProfile) -> Effect:
     hidden = (hides,) if isinstance(hides, str) else tuple(hides or ())
     return _effect(
         child_visible(
-            case["query"]["tool"],
-            _policy(parent.get("policy"), profile),
+            _session(parent.get("policy"), None, profile),
             _child(child, profile),
-            hidden=hidden,
+            case["query"]["tool"],
+            hidden,
         )
     )
 

@@ -222,15 +222,11 @@ def delegate(
 
 
 def child_visible(
-    tool: str,
-    parent: PermissionPolicy | None,
-    agent: AgentDefinition,
-    *,
-    hidden: tuple[str, ...] = (),
+    session: SessionSettings, agent: AgentDefinition, tool: str, hidden: Iterable[str] = ()
 ) -> bool:
-    """Return whether the model of a started agent is shown *tool*.
+    """Return whether the model of an agent that a session started is shown *tool*.
 
-    The host program may hide tools from the parent without denying them, by rules; an agent
+    The host program may hide tools from the session without denying them, by rules; an agent
     whose own rules name such a tool is shown it.
     """
     if tool.lower() in SPAWNING or agent.tool_free:
@@ -238,7 +234,7 @@ def child_visible(
     profile, own = agent.permissions.profile, agent.permissions if agent.has_permissions else None
     if not profile.hides_tools:
         return True
-    if not all(policy.visible(tool) for policy in (own, parent) if policy is not None):
+    if not session.visible(tool) or (own is not None and not own.visible(tool)):
         return False
     hides = any(PermissionRule.of(text, profile).names(tool) for text in hidden)
     return not hides or (own is not None and own.declares(tool))

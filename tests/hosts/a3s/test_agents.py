@@ -258,9 +258,11 @@ def test_a39_a40_an_agent_without_tools_and_one_that_would_start_another_are_den
 def test_a11_a_child_sees_what_it_names_though_the_host_hides_it() -> None:
     names, not_names = agent("tools: ['mcp__use_*']"), agent("")
 
-    assert child_visible("mcp__use_x", ASK, names, hidden=("mcp__use_*",))
-    assert not child_visible("mcp__use_x", ASK, not_names, hidden=("mcp__use_*",))
-    assert not child_visible("mcp__use_x", PermissionPolicy.of(deny=["mcp__use_*"]), names)
+    session = SessionSettings(permissions=ASK)
+    denying = SessionSettings(permissions=PermissionPolicy.of(deny=["mcp__use_*"]))
+    assert child_visible(session, names, "mcp__use_x", ("mcp__use_*",))
+    assert not child_visible(session, not_names, "mcp__use_x", ("mcp__use_*",))
+    assert not child_visible(denying, names, "mcp__use_x")
 
 
 def test_a44_a_style_bounds_the_session_since_8_3() -> None:
