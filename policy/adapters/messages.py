@@ -73,31 +73,6 @@ def may_start(chain: Chain, agent: str) -> bool:
     return True
 
 
-def granting_rules(table: Table, tool: str) -> dict[Effect, list[str]]:
-    """Return the rules that allow or ask for calls of *tool*, by effect.
-
-    Each decides some call of the whole chain. Empty where there are too many rules.
-    """
-    lookup = table.lookup(tool)
-    if sum(len(row.entries) for row, _ in lookup.rows) > _MOST:
-        return {}
-    found: dict[Effect, dict[str, None]] = {}
-    for difference in _granted(table, tool).differences:
-        decision = difference.before
-        rules = dict.fromkeys(because.rule for because in decision.because)
-        found.setdefault(decision.effect, {}).update(rules or {tool: None})
-    return {effect: list(rules) for effect, rules in found.items()}
-
-
-def named_tools(table: Table) -> list[str]:
-    """Return the tools that rules of *table* name and of which some call is not denied.
-
-    Empty where there are too many tools.
-    """
-    names = {name: None for part in table.use.parts for name in sorted(part.rules.names)}
-    return [name for name in names if may_call(table, name)] if len(names) <= _MOST else []
-
-
 def quoted(texts: Iterable[str]) -> str:
     """Return rules or names as a message shows them: escaped, masked, and the first few."""
     shown = [f"`{visible(masked(text))[:_LONGEST_RULE]}`" for text in texts]
@@ -118,14 +93,20 @@ def refusal(tool: str, decision: Decision, clauses: Sequence[Clause] = ()) -> st
 
 def remainder(table: Table, tool: str, runtime_name: Callable[[str], str]) -> str:
     """Return what remains allowed where a call of *tool* is denied, after a space; or ""."""
-    allowed = granting_rules(table, tool)
+    found: dict[Effect, dict[str, None]] = {}
+    few = sum(len(row.entries) for row, _ in table.lookup(tool).rows) <= _MOST
+    # Each of the rules decides some call of the whole chain.
+    for difference in _granted(table, tool).differences if few else ():
+        decision = difference.before
+        rules = dict.fromkeys(because.rule for because in decision.because)
+        found.setdefault(decision.effect, {}).update(rules or {tool: None})
     how = {Effect.ALLOW: "allowed", Effect.ASK: "after approval"}
-    parts = [
-        f"{word} {quoted(allowed[effect])}" for effect, word in how.items() if effect in allowed
-    ]
+    parts = [f"{word} {quoted(found[effect])}" for effect, word in how.items() if effect in found]
     if parts:
         return f" Of this tool, {'; '.join(parts)}."
-    others = sorted({runtime_name(name) for name in named_tools(table)})
+    names = {name for part in table.use.parts for name in part.rules.names}
+    possible = [name for name in names if may_call(table, name)] if len(names) <= _MOST else []
+    others = sorted(set(map(runtime_name, possible)))
     return f" Tools that may be called: {quoted(others)}." if others else ""
 
 
