@@ -29,7 +29,7 @@ from policy.patterns.pattern import (
     tokens_of,
 )
 from policy.patterns.search import fresh_character
-from policy.patterns.tokens import Token
+from policy.patterns.tokens import OneOf, Token, folded, in_one_case
 from policy.tables.dialect import ArgumentKind
 from policy.tables.entry import BY_DEFAULT, Entry, Outcome, unsure
 from policy.tables.lookup import Lookup
@@ -62,13 +62,13 @@ class LineIndex:
         self._by_prefix: dict[Effect, dict[str, list[int]]] = {effect: {} for effect in Effect}
         self._suffixes: dict[int, str] = {}  # what each ends with
         for number, pattern, effect in lines:
-            prefix, by_prefix = start_of(pattern), self._by_prefix[effect]
+            (prefix, suffix), by_prefix = ends_of(pattern), self._by_prefix[effect]
             numbers = by_prefix.get(prefix)
             if numbers is None:
                 by_prefix[prefix] = [number]
             else:
                 numbers.append(number)
-            self._suffixes[number] = end_of(pattern)
+            self._suffixes[number] = suffix
         self._prefixes = {effect: sorted(index) for effect, index in self._by_prefix.items()}
 
     def near(self, pattern: Pattern, effect: Effect, first: int, last: int) -> Iterator[int]:
@@ -76,7 +76,7 @@ class LineIndex:
 
         Only those from *first* to *last*.
         """
-        index, prefix, suffix = self._by_prefix[effect], start_of(pattern), end_of(pattern)
+        (prefix, suffix), index = ends_of(pattern), self._by_prefix[effect]
         suffixes = self._suffixes
         for start in self._starts(effect, prefix):
             numbers = index[start]
@@ -101,7 +101,7 @@ class LineIndex:
 
 def may_meet(one: Pattern, other: Pattern) -> bool:
     """Return whether two patterns may share a text, by how both start and end."""
-    (start, end), (prefix, suffix) = ((start_of(p), end_of(p)) for p in (one, other))
+    (start, end), (prefix, suffix) = ends_of(one), ends_of(other)
     return (start.startswith(prefix) or prefix.startswith(start)) and (
         end.endswith(suffix) or suffix.endswith(end)
     )
@@ -113,10 +113,19 @@ def start_of(pattern: Pattern) -> str:
     return first if isinstance(first, str) else ""
 
 
-def end_of(pattern: Pattern) -> str:
-    """Return the text that a pattern ends with."""
-    last = pattern.tokens[-1] if pattern.tokens else ""
-    return last if isinstance(last, str) else ""
+def ends_of(pattern: Pattern) -> tuple[str, str]:
+    """Return what texts of a pattern start and end with, in one case."""
+    return _literal_start(pattern.tokens), _literal_start(pattern.tokens[::-1], -1)
+
+
+def _literal_start(tokens: Iterable[Token], step: int = 1) -> str:
+    pieces: list[str] = []
+    for token in tokens:
+        piece = token if isinstance(token, str) else isinstance(token, OneOf) and in_one_case(token)
+        if not piece:
+            break
+        pieces.append(piece)
+    return folded("".join(pieces[::step]))
 
 
 # What comparisons ask of a row: what it grants by its rules, by default, and at all.

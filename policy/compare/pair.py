@@ -1,19 +1,19 @@
 """The search for a text that two sides decide differently, and the call it stands for.
 
 Of the texts that some lines match it is enough to try those in which a fresh character fills
-what all of them leave open (`policy.patterns.search`). Where too many lines overlap, all lists
-are searched at once. Both sides are asked about each text before it is reported.
+what all of them leave open (`policy.patterns.search`). Both sides are asked about each text
+before it is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
-from itertools import chain, product
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain
 
-from policy.compare.lists import ListSide, Sides, View, denies_all, is_inside, may_meet
+from policy.compare.lists import ListSide, Sides, View, denies_all
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects
-from policy.core import limits, values
+from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -24,127 +24,18 @@ from policy.patterns.search import SearchResult, search
 from policy.tables.dialect import ArgumentKind
 from policy.tables.lookup import Lookup
 
-__all__ = ["OPAQUE", "OVERLAPS", "Runs", "TextPair", "ToolPair"]
+__all__ = ["OPAQUE", "OVERLAPS", "TextPair", "ToolPair"]
 
 
 # Lines before another one that are looked at one by one, before all of them are.
 _HIDING = 8
 
 
-def search_together(
-    lists: Sides, domain: Domain, view: int, line: int, *, seen: Container[Effects]
-) -> SearchResult:
-    """Return a shortest text that one line decides, and both sides differently.
-
-    What it costs grows with what lines tell apart, not with the number of combinations.
-
-    Args:
-        lists: both sides.
-        domain: the text is in it.
-        view: the list of the line.
-        line: that line, or no line of that list.
-        seen: the effects that it does not show.
-
-    """
-    pattern = lists.pattern(view, line)
-    before = lists.views[view].patterns[:line]
-    # What these hide decides nothing, in no list.
-    hidden = {*before, *(each for each in lists.patterns if lists.containing(each, view) < line)}
-    runs = [Runs.of(each, pattern, hidden) for each in lists.views]
-    guides: list[Automaton | Domain] = [domain, *([pattern.automaton] if pattern else [])]
-    # Most lines before it match nothing that would be found.
-    hiding: tuple[Pattern, ...] = ()
-    while True:
-        own = lists.views[view]
-        runs[view] = Runs(hidden_by(own.kind, hiding), {0: None, NO_MATCH: own.effect(line)})
-        found = _found(lists, guides, runs, seen)
-        if found.text is None:
-            return found
-        first = own.automaton.first(found.text)
-        if first == line:
-            return found
-        hiding = (*hiding, before[first]) if len(hiding) < _HIDING else before
-
-
-@values.frozen(eq=False)
-class Runs:
-    """The runs of lines of a list, as they are searched.
-
-    Attributes:
-        automaton: which run decides.
-        effects: what each says; None where no such text is looked for.
-
-    """
-
-    automaton: Automaton | Domain
-    effects: Mapping[int, Effect | None]
-
-    @classmethod
-    def of(cls, view: View, pattern: Pattern | None, but: Collection[Pattern]) -> Runs:
-        """Return the runs of a list for texts of *pattern*, if given, that match none of *but*."""
-        default = view.default
-        patterns: list[Pattern] = []
-        ranks: list[int] = []
-        effects: list[Effect] = []
-        for entry, each in zip(view.entries, view.patterns, strict=True):
-            if each in but or (pattern is not None and not may_meet(each, pattern)):
-                continue
-            if pattern is not None and is_inside(pattern, each):
-                default = entry.effect
-                break
-            if effects[-1:] != [entry.effect]:
-                effects.append(entry.effect)
-            patterns.append(each)
-            ranks.append(len(effects) - 1)
-        automaton = _by_rank(view.kind, tuple(patterns), tuple(ranks))
-        return cls(automaton, {**dict(enumerate(effects)), NO_MATCH: default})
-
-
-# Several tools have the same lists, and what one search walked need not be built for the next.
-@lru_cache(maxsize=32)
-def _by_rank(kind: PatternKind, patterns: tuple[Pattern, ...], ranks: tuple[int, ...]) -> Automaton:
-    tokens = [pattern.tokens for pattern in patterns]
-    return Automaton(tokens, kind.separator, ranks=ranks)
-
-
+@lru_cache(maxsize=32)  # several tools have the same lists
 def hidden_by(kind: PatternKind, patterns: tuple[Pattern, ...]) -> Automaton:
     """Return an automaton that tells whether any of *patterns* matches, not which."""
-    return _by_rank(kind, patterns, (0,) * len(patterns))
-
-
-def _found(
-    lists: Sides,
-    guides: Sequence[Automaton | Domain],
-    runs: Sequence[Runs],
-    seen: Container[Effects],
-) -> SearchResult:
-    wanted = _shows(lists, runs, seen)
-    return search(
-        guides,
-        [each.automaton for each in runs],
-        wanted,
-        fresh=lists.fresh,
-        extra=lists.extra,
-        budget=limits.SEARCH_STATES,
-        hoped=cache(lambda possible: any(map(wanted, product(*possible)))),
-    )
-
-
-def _shows(
-    lists: Sides, runs: Sequence[Runs], seen: Container[Effects]
-) -> Callable[[tuple[int, ...]], bool]:
-    """Return whether those of the *runs* that decide show effects that are not *seen*."""
-
-    @cache
-    def shows(deciding: tuple[int, ...]) -> bool:
-        said = [each.effects[run] for each, run in zip(runs, deciding, strict=True)]
-        effects = [effect for effect in said if effect is not None]
-        if len(effects) < len(said):
-            return False
-        before, after = lists.granted(effects)
-        return before is not after and (before, after) not in seen
-
-    return shows
+    tokens = [pattern.tokens for pattern in patterns]
+    return Automaton(tokens, kind.separator)
 
 
 # Where two sides decide differently: a text for lines that decide it, and the call it is of.
@@ -153,10 +44,9 @@ def _shows(
 # Reasons of a decision that no rule gave: the call could not be read.
 UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 
-# Combinations of deciding lines that are tried for one edit, before all lists are searched
-# together; and those that take a search each.
+# Combinations of deciding lines that are tried for one edit, and those that take a search each.
 _COMBINATIONS = 2_000
-_SEARCHES = 50
+_SEARCHES = 200
 
 # Lines that show a change but not all that they say, of which other texts are looked for.
 _LESSER = 20
@@ -248,7 +138,7 @@ class TextPair(Sides):
         searched = 0
         for tried, combination in enumerate(self.combinations(chosen, firsts, seen)):
             if tried >= _COMBINATIONS or (searched >= _SEARCHES and not self.plain):
-                yield from self._all_at_once(view, line, seen)
+                self.why[OVERLAPS] = None
                 return
             if self._is_precluded(combination):
                 continue
@@ -284,26 +174,6 @@ class TextPair(Sides):
         for each in self.otherwise(text, chosen, wanted) if shown != wanted else ():
             if each.effects != shown:
                 yield each
-
-    def _all_at_once(self, view: int, line: int, seen: set[Effects]) -> Iterator[Difference]:
-        """Yield differences that one line decides by searching all lists together.
-
-        One for each pair of effects not *seen*. What it costs grows with what lines tell
-        apart, not with the number of combinations.
-        """
-        while True:
-            found = search_together(self, self.domain, view, line, seen=seen)
-            if not found.exact:
-                self.why[OVERLAPS] = None
-            if found.text is None:
-                return
-            firsts = {n: each.automaton.first(found.text) for n, each in enumerate(self.views)}
-            difference = self._confirmed(found.text, firsts)
-            if difference is None:
-                self.why[OVERLAPS] = None
-            else:
-                yield difference
-            seen.add(self.effects(firsts))
 
     def _is_precluded(self, combination: Mapping[int, int]) -> bool:
         """Return whether a line before a chosen one matches all that another chosen one does.

@@ -50,6 +50,7 @@ class TrieNode:
         "accept",
         "deepened",
         "depth",
+        "ending",
         "first",
         "gaps",
         "indices",
@@ -59,7 +60,6 @@ class TrieNode:
         "number",
         "part",
         "position",
-        "ranks",
         "sets",
     )
 
@@ -77,7 +77,7 @@ class TrieNode:
         self.accept = NO_MATCH
         self.first = NO_MATCH  # the smallest index that ends at or below this node
         self.deepened: TrieNode | None = None  # this node again, inside an open depth
-        self.ranks: frozenset[int] | None = None  # of *indices*; None: not asked for yet
+        self.ending: frozenset[int] | None = None  # patterns of *indices*; None: not asked for yet
 
 
 _NO_EDGES: Final[dict[Any, TrieNode]] = {}
@@ -118,10 +118,10 @@ class AutomatonState:
     def possible(self) -> frozenset[int]:
         """All that ``first`` may be behind further text, and hardly anything else."""
         if self._possible is None:
-            ranks: Collection[int] = (0,)
+            numbers: Collection[int] = (0,)
             if self._automaton is not None:
-                ranks = frozenset[int]().union(*map(self._automaton.ranks, self._nodes))
-            self._possible = frozenset(rank for rank in (*ranks, NO_MATCH) if rank <= self.forever)
+                numbers = frozenset[int]().union(*map(self._automaton.ending, self._nodes))
+            self._possible = frozenset(n for n in (*numbers, NO_MATCH) if n <= self.forever)
         return self._possible
 
     def after(self, character: str) -> AutomatonState:
@@ -146,19 +146,12 @@ class AutomatonState:
 class Automaton:
     """Canonical patterns, in order, over texts with *separator* between their parts, or "".
 
-    With *ranks*, which never fall, a pattern is told by its rank instead of its index. An
-    instance answers from any thread.
+    An instance answers from any thread.
     """
 
-    def __init__(
-        self,
-        patterns: Iterable[Sequence[Token]],
-        separator: str = "",
-        ranks: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, patterns: Iterable[Sequence[Token]], separator: str = "") -> None:
         self.patterns = [*patterns]
         self.separator = separator
-        self._told = ranks
         self._count = 0  # of nodes
         self._remembered = 0
         self._settled: dict[int, TrieNode] = {}
@@ -186,11 +179,11 @@ class Automaton:
                 break  # so is what follows
         return state
 
-    def ranks(self, node: TrieNode) -> frozenset[int]:
-        """Return what the patterns that end at or below *node* are told by."""
-        if node.ranks is None:
-            node.ranks = frozenset(self._sequences[index][0] for index in node.indices)
-        return node.ranks
+    def ending(self, node: TrieNode) -> frozenset[int]:
+        """Return the patterns that end at or below *node*."""
+        if node.ending is None:
+            node.ending = frozenset(self._sequences[index][0] for index in node.indices)
+        return node.ending
 
     def step(self, nodes: Sequence[TrieNode], character: str) -> AutomatonState:
         """Return the state that *character* leads to from *nodes*."""
@@ -292,11 +285,10 @@ class Automaton:
 
     @cached_property
     def _sequences(self) -> list[tuple[int, Sequence[Token]]]:
-        """What each pattern is told by and its tokens, once for each choice of alternatives."""
+        """The number of each pattern and its tokens, once for each choice of alternatives."""
         sequences: list[tuple[int, Sequence[Token]]] = []
         for index, tokens in enumerate(self.patterns):
-            rank = self._told[index] if self._told else index
-            sequences += [(rank, way) for way in canonical_ways(tokens, self.separator)]
+            sequences += [(index, way) for way in canonical_ways(tokens, self.separator)]
         return sequences
 
     @cached_property

@@ -55,7 +55,6 @@ def search(
     extra: frozenset[str] = frozenset(),
     budget: int = limits.SEARCH_STATES,
     least: Sequence[int] = (),
-    hoped: Callable[[tuple[frozenset[int], ...]], bool] | None = None,
 ) -> SearchResult:
     """Return a shortest text that all *guides* match and *wanted* accepts.
 
@@ -68,8 +67,6 @@ def search(
         budget: product states to visit at most.
         least: of the first watched automata, the first match that is wanted: where an
             earlier pattern matches whatever follows, there is nothing to look for.
-        hoped: where those that decide are not among the guides: called with the indices that are
-            still possible for each, whether *wanted* accepts some of them.
 
     """
     separators = {automaton.separator for automaton in (*guides, *watched)} - {""}
@@ -86,16 +83,13 @@ def search(
             tuple(state.first for state in states[count:])
         ):
             return SearchResult(_text(came_from, here))
-        naming = states if hoped else states[:count]
-        letters = everywhere.union(*(state.letters() for state in naming))
+        letters = everywhere.union(*(state.letters() for state in states[:count]))
         for letter in _ordered(frozenset(letters)):
             following = _following(states, letter, count, least)
             if following is None:
                 continue
             key = tuple([state.key for state in following])
             if key in came_from:
-                continue
-            if hoped and not hoped(tuple([state.possible for state in following[count:]])):
                 continue
             if len(came_from) >= budget:
                 return SearchResult(None, exact=False)

@@ -8,13 +8,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policy.compare.lists import ListSide, View, counterparts
-from policy.compare.pair import Runs, TextPair
+from policy.compare.pair import TextPair
 from policy.compare.witness import CHANGES, Difference
 from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.patterns import notations
-from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import PATHS
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.tables.entry import Entry
@@ -74,17 +73,6 @@ def _list(lines: list[tuple[Pattern, Effect]]) -> View:
     return _view([pattern for pattern, _ in lines], [effect for _, effect in lines])
 
 
-@given(_lists, _globs | st.none(), st.sets(_globs, max_size=2))
-@example([(each, Effect.DENY) for each in notations.paths("a*")], notations.paths("ab")[0], set())
-def test_runs_of_lines_with_one_effect_decide_as_the_lines_do(lines, pattern, but) -> None:
-    view = _list(lines)
-    runs = Runs.of(view, pattern, but)
-    for path in _PATHS:
-        if (pattern is None or pattern.matches(path)) and not any(p.matches(path) for p in but):
-            said = runs.effects[runs.automaton.first(path)]
-            assert said is view.effect(view.automaton.first(path))
-
-
 @given(_lists, st.sampled_from(_PATHS), st.sampled_from(_PATHS))
 def test_what_decides_behind_a_text_was_possible_there(lines, path, further) -> None:
     automaton = _list(lines).automaton
@@ -132,19 +120,6 @@ def test_paths_that_lists_decide_differently_are_found_by_the_lines_that_tell(
     shown = {asked(path).effects for path in _PATHS}
     assert told >= shown & CHANGES  # of deeper paths more may be told
     assert told <= CHANGES
-
-
-@given(
-    st.lists(_stars, min_size=1, max_size=6),
-    st.lists(st.booleans(), min_size=6, max_size=6),
-    st.lists(st.sampled_from(_TEXTS), max_size=20),
-)
-def test_a_rank_is_that_of_the_first_pattern_that_matches(patterns, rises, texts) -> None:
-    ranks = [sum(rises[:n]) for n in range(len(patterns))]
-    automaton = Automaton([pattern.tokens for pattern in patterns], ranks=ranks)
-    for text in texts:
-        first = next((n for n, each in enumerate(patterns) if each.matches(text)), NO_MATCH)
-        assert automaton.first(text) == (NO_MATCH if first == NO_MATCH else ranks[first])
 
 
 @given(st.lists(st.sampled_from(list(Effect)), min_size=1, max_size=6))
