@@ -27,9 +27,10 @@ from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects
 from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
+from policy.core.memory import Key
 from policy.core.values import evolve, frozen
-from policy.tables.dialect import Argument, ArgumentKind, Dialect, Inputs
-from policy.tables.entry import Entry, Form, Outcome
+from policy.tables.dialect import ArgumentKind, Dialect
+from policy.tables.entry import Entry, Outcome
 from policy.tables.lookup import Lookup
 from policy.tables.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.tables.row import Row
@@ -43,43 +44,11 @@ _COUNTING: Final = attrgetter("pattern", "field", "effect", "reason", "place", "
 _NONE: Final[tuple[tuple[()], ...]] = ((),) * 6
 
 
-@frozen(cache_hash=True)
-class ArgumentMeaning:
-    """All that decides, for every argument, what a row grants.
-
-    Attributes:
-        entries: what counts of all entries, and which of them a file has, each in order.
-        default: the effect where none of them matches, the reason, and the form of the rule.
-        beside: what else is asked.
-
-    """
-
-    entries: tuple[tuple[object, ...], ...]
-    default: tuple[Effect, Reason, tuple[Form, ...]]
-    beside: object
+_MEANINGS: Final[WeakKeyDictionary[Row, Key]] = WeakKeyDictionary()
 
 
-@frozen(cache_hash=True)
-class RowMeaning:
-    """All that decides, for every call, what a row grants.
-
-    Attributes:
-        said: of its argument.
-        argument: which that is; without its names where it alone counts (`_is_alone`).
-        inputs: what arguments may be; of one that alone counts, whether it must be a text.
-
-    """
-
-    said: ArgumentMeaning
-    argument: Argument
-    inputs: Inputs | bool | None
-
-
-_MEANINGS: Final[WeakKeyDictionary[Row, RowMeaning]] = WeakKeyDictionary()
-
-
-def meaning(row: Row) -> RowMeaning:
-    """Return all that decides what *row* grants."""
+def meaning(row: Row) -> Key:
+    """Return all that decides, for every call, what *row* grants."""
     found = _MEANINGS.get(row)
     if found is None:
         dialect = row.ruleset.dialect
@@ -87,21 +56,9 @@ def meaning(row: Row) -> RowMeaning:
         beside = dialect if alone else (row.ruleset, dialect.links and _opens(row))
         forms = tuple([entry.form for entry in row.default.entries])
         default = row.default.effect, row.default.reason, forms
-        said = ArgumentMeaning(_columns(row.entries), default, beside)
-        argument: Argument = row.argument
-        inputs: Inputs | bool | None = row.inputs
-        if _is_alone(row):
-            argument, inputs = evolve(argument, fields=()), row.inputs is not None
-        found = _MEANINGS[row] = RowMeaning(said, argument, inputs)
+        said = _columns(row.entries)
+        found = _MEANINGS[row] = Key((said, default, beside, row.argument, row.inputs))
     return found
-
-
-def _is_alone(row: Row) -> bool:
-    """Return whether one text decides every call, whatever the argument is called."""
-    kind, field = row.argument.kind, row.argument.fields[:1]
-    if kind not in (ArgumentKind.COMMAND, ArgumentKind.PATH) or not field or row.has_parameters:
-        return False
-    return row.inputs is None or row.inputs.types.get(*field) is str
 
 
 def _opens(row: Row) -> tuple[bool, bool]:
@@ -163,46 +120,28 @@ Known = dict[object, Any]
 class Calls:
     """Calls that are decided differently, and why there may be more.
 
-    What rows say of them is remembered: most tables share most of their rows, and tools with
-    other names for their argument most of their lines.
+    What rows say of them is remembered: most tables share most of their rows.
 
     Attributes:
         calls: the calls.
         why: the reasons.
-        field: the name of the argument that lines apply to; "" where there is none.
 
     """
 
     calls: tuple[Call, ...]
     why: tuple[str, ...]
-    field: str
     _said: dict[Row, tuple[Outcome, ...]] = values.field(factory=dict)
 
     @classmethod
-    def of(
-        cls, found: Iterable[Difference], why: Iterable[str], before: Lookup, after: Lookup
-    ) -> Calls:
-        """Return the calls of what was *found* of two lookups."""
-        names = _names(before, after)
-        field = next(iter(*names), "") if len(names) == 1 else ""
-        return cls(tuple(each.call for each in found), tuple(why), field)
-
-    def named(self, row: Row) -> Sequence[Call]:
-        """Return the calls, their argument by the name that *row* has for it."""
-        field = next(iter(row.argument.fields), "")
-        if not self.field or field == self.field:
-            return self.calls
-        return [
-            {field if name == self.field else name: value for name, value in call.items()}
-            for call in self.calls
-        ]
+    def of(cls, found: Iterable[Difference], why: Iterable[str]) -> Calls:
+        """Return the calls of what was *found*."""
+        return cls(tuple(each.call for each in found), tuple(why))
 
     def said(self, row: Row) -> tuple[Outcome, ...]:
         """Return what *row* says of each call."""
         said = self._said.get(row)
         if said is None:
-            calls = self.named(row)
-            said = self._said[row] = tuple([row.outcome(call) for call in calls])
+            said = self._said[row] = tuple([row.outcome(call) for call in self.calls])
         return said
 
     def decided(self, lookup: Lookup) -> list[Decision]:
@@ -216,8 +155,7 @@ class Calls:
         """Yield what each call of *tool* gets of both sides, alike ones once."""
         seen: set[tuple[int, int]] = set()
         sides = (self.decided(lookup) for lookup in (before, after))
-        (row, _), *_ = [*before.rows, *after.rows]
-        for call, was, now in zip(self.named(row), *sides, strict=True):
+        for call, was, now in zip(self.calls, *sides, strict=True):
             both = id(was), id(now)  # a lookup gives one decision for what is said alike
             if both not in seen:
                 seen.add(both)
@@ -246,19 +184,12 @@ def known_calls(before: Lookup, after: Lookup, known: Known) -> Calls | None:
     return found if all(effect is Effect.ALLOW for effect in said) else None
 
 
-def key_of(before: Lookup, after: Lookup, but: Container[RowMeaning] = ()) -> object:
+def key_of(before: Lookup, after: Lookup, but: Container[Key] = ()) -> object:
     """Return all that decides what two lookups grant, without some rows."""
-    names = _names(before, after)
-    sides = tuple(
+    return tuple(
         (lookup.floor, tuple(meaning(row) for row, _ in lookup.rows if meaning(row) not in but))
         for lookup in (before, after)
     )
-    return sides, names if len(names) > 1 else None
-
-
-def _names(before: Lookup, after: Lookup) -> frozenset[tuple[str, ...]]:
-    """Return what rows call the argument that their lines apply to: most often all the same."""
-    return frozenset([row.argument.fields for side in (before, after) for row, _ in side.rows])
 
 
 # The calls of one tool, case by case.
@@ -306,7 +237,7 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
     if calls is None:
         why: dict[str, None] = {}
         differences = list(_differing(tool, before, after, known, why))
-        calls = known[key_of(before, after)] = Calls.of(differences, why, before, after)
+        calls = known[key_of(before, after)] = Calls.of(differences, why)
     else:
         differences = calls.differences(tool, before, after)
     found: dict[object, Difference] = {}
@@ -329,10 +260,10 @@ def compare_until(
         found: list[Difference] = []
         for difference in _differing(tool, before, after, known, why):
             if wanted(difference):
-                known[wanted, key] = Calls.of([difference], (), before, after)
+                known[wanted, key] = Calls.of([difference], ())
                 return Comparison((difference,))
             found.append(difference)
-        known[key] = Calls.of(found, why, before, after)
+        known[key] = Calls.of(found, why)
     return compare(tool, before, after, known)
 
 
