@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, permutations, product
+from itertools import chain, permutations
 from typing import Final
 from weakref import ReferenceType, WeakValueDictionary, ref
 
-from policy.compare.compare import DIFFERENT_KINDS, Comparison, Known, compare
+from policy.compare.compare import Comparison, Known, compare
 from policy.compare.lists import ListSide, View
 from policy.compare.pair import TextPair
-from policy.compare.witness import Call, CallShape, Difference, ordinary
+from policy.compare.witness import Difference, ordinary
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key, alive, seldom_collecting
@@ -21,10 +21,9 @@ from policy.patterns.domains import DEAD, Domain
 from policy.patterns.families import classes
 from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, PatternKind, is_glob, readable
-from policy.patterns.tokens import Gap, OneOf, Token
+from policy.patterns.tokens import OneOf, Token
 from policy.tables.dialect import Dialect
 from policy.tables.lookup import Lookup
-from policy.tables.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.tables.row import Row
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
@@ -92,12 +91,15 @@ class Tools:
         special: those that are compared one by one, as rules name them.
         spelled: the same in every spelling that matters.
         exact: whether those are all.
+        by_class: whether all names that rules give are special, and of others one for each
+            set of globs is compared: where globs have arguments, and hosts ignore case.
 
     """
 
     special: frozenset[str]
     spelled: tuple[str, ...]
     exact: bool
+    by_class: bool
 
     @classmethod
     def of(cls, sets: Iterable[RuleSet]) -> Tools:
@@ -108,11 +110,14 @@ class Tools:
         for dialect in dialects:
             known = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values()}
             special.update(dict.fromkeys(sorted(known)))
+        folded = bool(dialects) and all(dialect.fold_names for dialect in dialects)
+        by_class = folded or any(is_glob(tool) for rules in speaking for tool in rules.looking)
         for rules in speaking:
-            folded = rules.dialect.fold_names
             # `=read` is one name, in that case only.
             alone = {str(p) for glob in rules.globs if (p := glob_pattern(glob)).exact}
-            named = rules.names | alone if folded else rules.parametered
+            named = rules.looking - set(rules.globs)
+            if by_class or rules.dialect.fold_names:
+                named = rules.names | alone
             special.update(dict.fromkeys(sorted(named)))
         globs = sorted({glob for rules in speaking for glob in rules.globs})
         spelled = dict.fromkeys(special)
@@ -123,6 +128,7 @@ class Tools:
                 spelled.update(dict.fromkeys(found))
                 exact &= len(found) < _SPELLINGS
         if len({dialect.loose for dialect in dialects}) > 1:
+            exact &= not by_class
             # Some see a name as written, others what is left of it.
             written = [rules for rules in speaking if not rules.dialect.loose]
             for rules in written:
@@ -130,7 +136,7 @@ class Tools:
                 spelled.update(dict.fromkeys(sorted(odd)))
                 exact &= set(rules.globs) <= {"*"}
             spelled.update(dict.fromkeys(map(loosely, special)))
-        return cls(frozenset(special), tuple(spelled), exact)
+        return cls(frozenset(special), tuple(spelled), exact, by_class)
 
 
 _Reached = dict[object, tuple[str, tuple[AutomatonState, ...]]]
@@ -162,17 +168,9 @@ def loosely(name: str) -> str:
 
 MANY_NAMES: Final = "rules tell more names of tools apart than are tried"
 
-# Stands between the name of a tool and its argument. Patterns cannot tell it from
-# other characters that they do not name.
-_MARK: Final = "\uf8ff"
-
 _BLANKS: Final = " \t\n\r\v\f"
 
 LookUp = Callable[[str], Lookup]
-
-
-def _plainly(name: str) -> str:
-    return name
 
 
 def compare_others(
@@ -188,63 +186,40 @@ def compare_others(
 
     """
     speaking = [rules for sets in sides for rules in sets if rules.entries]
-    if speaking and all(rules.dialect.fold_names for rules in speaking):
+    if tools.by_class:
         return _by_class(speaking, tools, look_up, known)
-    among = [(rules, rules.looking(tools.special)) for rules in speaking]
-    looking = [entry for _, entries in among for entry in entries]
-    cases = parameter_cases([looking], whole=True)
-    # How a call is read matters to those alone that look at what is in it.
-    reading = [rules for rules, entries in among if entries] or speaking
-    others = list(dict.fromkeys(rules.dialect.other for rules in reading)) or [_ANY]
-    why: dict[str, None] = {}
-    if cases is None:
-        why[TOO_MANY_PARAMETERS] = None
-    if len(others) > 1 and looking:
-        why[DIFFERENT_KINDS] = None
     loose = {rules.dialect.loose for rules in speaking}
+    domain = _names_of_tools(speaking, loose=True in loose)
     found: dict[object, Difference] = {}
-    spells = (_plainly, loosely) if len(loose) > 1 else (_plainly,)
-    shapes = CallShape.each(
-        _NOWHERE, others[0], cases or [{}], {e.field for e in looking if e.field}
-    )
-    for shape, spell in product(shapes, spells):
-        lines = _Lines(
-            tools.special,
-            tuple(shape.parameters.items()),
-            spell is _plainly,
-            looking=bool(looking),
-            sole=shape.sole,
-        )
-        domain, wider = _domain(shape, speaking, loose=True in loose, looking=bool(looking))
-        ask = _Asked(look_up, shape, spell)
-        seen = [tuple(_view(ref(rules), lines) for rules in sets) for sets in sides]
+    why: dict[str, None] = {}
+    for spell in (str, loosely) if len(loose) > 1 else (str,):
+        seen = [[_view(ref(r), tools.special, spell is str) for r in sets] for sets in sides]
         if all(any(map(_denies_all, views)) for views in seen):
             continue
-        views = tuple(tuple(view for view in each if not _allows_all(view)) for each in seen)
         # A set that says nothing of these tools leaves what the others decide differently.
-        key = compare_others, views, lines, frozenset(loose), domain.closed
-        calls = known.get(key)
-        if calls is None:
-            pair = TextPair(
-                *map(ListSide, views), domain=domain, wider=wider, ask=ask, words=_readable
-            )
-            told = [(difference.tool, difference.call) for difference in pair.differences()]
-            calls = known[key] = told, tuple(pair.why)
-        for tool, call in calls[0]:
-            difference = ask.decided(tool, call)
+        views = tuple(tuple(view for view in each if not _allows_all(view)) for each in seen)
+
+        def ask(name: str, spell: Callable[[str], str] = spell) -> Difference:
+            tool = spell(name)
+            was, now = (look(tool).decide({}, remember=False) for look in look_up)
+            return Difference(tool, {}, was, now)
+
+        key = compare_others, views, spell, frozenset(loose)
+        names = known.get(key)
+        if names is None:
+            pair = TextPair(*map(ListSide, views), domain=domain, ask=ask, words=_readable)
+            names = known[key] = [each.tool for each in pair.differences()], tuple(pair.why)
+        for tool in names[0]:
+            difference = ask(tool, str)
             found.setdefault((difference.before, difference.after), difference)
-        why.update(dict.fromkeys(calls[1]))
+        why.update(dict.fromkeys(names[1]))
     return Comparison(tuple(found.values()), tuple(why))
 
 
 def _by_class(
     speaking: Sequence[RuleSet], tools: Tools, look_up: Sequence[LookUp], known: Known
 ) -> Comparison:
-    """Compare one tool of each set of names that the same globs match.
-
-    For hosts that ignore case: a name in any case is no star pattern, so that names
-    and arguments together take long to search. All names that rules give are special.
-    """
+    """Compare one tool of each set of names that the same globs match."""
     globs = {glob for rules in speaking for glob in rules.globs if not glob_pattern(glob).exact}
     others, exact = further_tools(frozenset(globs), frozenset(tools.spelled))
     compared = [compare(tool, look_up[0](tool), look_up[1](tool), known) for tool in others]
@@ -253,100 +228,41 @@ def _by_class(
     return Comparison(differences, tuple(why if exact else {**why, MANY_NAMES: None}))
 
 
-_ANY: Final = Dialect("").other
-
-
-@frozen
-class _Asked:
-    """What the call that a text stands for gets."""
-
-    look_up: Sequence[LookUp]
-    shape: CallShape
-    spell: Callable[[str], str]
-
-    def __call__(self, text: str) -> Difference:
-        name, _, argument = text.partition(_MARK)
-        tool = self.spell(name)
-        before, after = (look_up(tool) for look_up in self.look_up)
-        call: dict[str, object] = {}
-        if before.constant is None or after.constant is None:
-            call = self.shape.call(argument)
-        return Difference(
-            tool, call, before.decide(call, remember=False), after.decide(call, remember=False)
-        )
-
-    def decided(self, tool: str, call: Call) -> Difference:
-        """Return what a call of *tool* gets."""
-        before, after = (look_up(tool) for look_up in self.look_up)
-        return Difference(
-            tool, call, before.decide(call, remember=False), after.decide(call, remember=False)
-        )
-
-
-_NOWHERE: Final = Dialect("")
-
-
-def _readable(text: str) -> Iterator[str]:
-    name, _, argument = text.partition(_MARK)
-    for words in (f"{OTHER_TOOL}{_MARK}{argument}", text) if len(name) == 1 else (text,):
-        yield from readable(words)
-
-
-@frozen
-class _Lines:
-    """Rule sets as lists over names and arguments.
-
-    Attributes:
-        special: the tools that are left out: a line in front of all others
-            decides them alike everywhere.
-        parameters: what a call has beside its argument.
-        as_written: whether names are spelt as rules that take them literally do.
-        looking: whether any rule looks at an argument.
-        sole: the parameter whose text the argument is.
-
-    """
-
-    special: frozenset[str]
-    parameters: tuple[tuple[str, str], ...]
-    as_written: bool
-    looking: bool
-    sole: str = ""
-
-    def of(self, rules: RuleSet) -> Iterator[Entry]:
-        """Yield the lines of *rules*."""
-        dialect = rules.dialect
-        special = {dialect.key(name) for name in self.special}
-        for name in sorted(self.special):
-            yield _left_out(name, fold=dialect.fold_names, looking=self.looking)
-        as_written = self.as_written or dialect.loose
-        told = {
-            tool
-            for tool in rules.by_tool
-            if is_glob(tool) or (as_written and dialect.key(tool) not in special)
-        }
-        for entry in rules.entries:
-            if entry.tool not in told:
-                continue
-            spoken_of = not entry.field or entry.field == self.sole
-            if not spoken_of and not self._holds(entry):
-                continue
-            argument = entry.pattern if spoken_of else None
-            tool = entry.tool if is_glob(entry.tool) else dialect.canonical(entry.tool)
-            pattern = _name(tool, fold=dialect.fold_names)
-            yield _line(entry, _behind(pattern, argument) if self.looking else pattern)
-
-    def _holds(self, entry: Entry) -> bool:
-        value = dict(self.parameters).get(entry.field)
-        return value is not None and entry.pattern is not None and entry.pattern.matches(value)
+def _readable(name: str) -> Iterator[str]:
+    for word in (OTHER_TOOL, name) if len(name) == 1 else (name,):
+        yield from readable(word)
 
 
 @lru_cache(maxsize=256)  # links of a chain share most of their sets
-def _view(rules: ReferenceType[RuleSet], lines: _Lines) -> View:
-    # Agents that are given other special tools say the same of the others.
+def _view(rules: ReferenceType[RuleSet], special: frozenset[str], as_written: bool) -> View:  # noqa: FBT001  # cached
+    """Return *rules* as a list over names of tools.
+
+    Args:
+        rules: the set.
+        special: the tools that are left out: a line in front of all others decides them alike
+            everywhere.
+        as_written: whether names are spelt as rules that take them literally do.
+
+    """
     seen = alive(rules)
-    view = View(PatternKind.TEXT, tuple(lines.of(seen)), seen.default, shared=len(lines.special))
-    said = tuple((e.pattern, e.effect, e.reason, e.place is None) for e in view.entries)
-    return _VIEWS.setdefault((said, view.default, view.shared, seen.dialect), view)
+    dialect = seen.dialect
+    fold = dialect.fold_names
+    keys = {dialect.key(name) for name in special}
+    lines = [Entry(name, Effect.ALLOW, _name(name, fold=fold)) for name in sorted(special)]
+    for entry in seen.entries:
+        tool = entry.tool
+        if not is_glob(tool):
+            if dialect.key(tool) in keys or not (as_written or dialect.loose):
+                continue
+            tool = dialect.canonical(tool)
+        pattern = _name(tool, fold=fold)
+        reason, rule, place = entry.reason, entry.rule, entry.place
+        line = Entry(tool, entry.effect, pattern, reason=reason, rule=rule, place=place)
+        lines.append(line)
+    # Agents that are given other special tools say the same of the others.
+    view = View(PatternKind.TEXT, tuple(lines), seen.default, shared=len(special))
+    key = tuple((e.pattern, e.effect, e.reason, e.place is None) for e in lines)
+    return _VIEWS.setdefault((key, view.default, view.shared, dialect), view)
 
 
 _VIEWS: WeakValueDictionary[object, View] = WeakValueDictionary()
@@ -360,17 +276,6 @@ def _denies_all(view: View) -> bool:
     return len(view.entries) == view.shared and view.default is Effect.DENY
 
 
-def _line(entry: Entry, pattern: Pattern) -> Entry:
-    reason, rule, place = entry.reason, entry.rule, entry.place
-    return Entry(entry.tool, entry.effect, pattern, reason=reason, rule=rule, place=place)
-
-
-@lru_cache(maxsize=4096)
-def _left_out(name: str, *, fold: bool, looking: bool) -> Entry:
-    pattern = _behind(_name(name, fold=fold), None) if looking else _name(name, fold=fold)
-    return Entry(name, Effect.ALLOW, pattern, rule=name)
-
-
 @lru_cache(maxsize=65_536)
 def _name(tool: str, *, fold: bool) -> Pattern:
     """Return the pattern of the names that *tool* stands for."""
@@ -379,22 +284,13 @@ def _name(tool: str, *, fold: bool) -> Pattern:
     return Pattern.of(PatternKind.TEXT, map(_either_case, tool)) if fold else Pattern.exactly(tool)
 
 
-@lru_cache(maxsize=65_536)
-def _behind(name: Pattern, argument: Pattern | None) -> Pattern:
-    """Return the pattern of a name and an argument behind it."""
-    rest = argument.tokens if argument else (Gap.ANY,)
-    return Pattern.of(PatternKind.TEXT, (*name.tokens, _MARK, *rest))
-
-
 def _either_case(letter: str) -> Token:
     cases = frozenset((letter.lower(), letter.upper())) if letter.isascii() else frozenset(letter)
     return OneOf(cases) if len(cases) > 1 else letter
 
 
-def _domain(
-    shape: CallShape, speaking: Iterable[RuleSet], *, loose: bool, looking: bool
-) -> tuple[Domain, Domain | None]:
-    """Return the texts to look for, and all that are possible where these are more."""
+def _names_of_tools(speaking: Iterable[RuleSet], *, loose: bool) -> Domain:
+    """Return the names to look for."""
     start, inside, blank = {"": "name"}, {"": "name"}, {"": "name"}
     if loose:
         # What is left of a name: no blanks around it, no parenthesis, no capital.
@@ -406,12 +302,7 @@ def _domain(
         inside.update(dict.fromkeys(_BLANKS, "blank"))
         blank.update(dict.fromkeys(_BLANKS, "blank"))
     table = {"name?": start, "name": inside, "blank": blank}
-    if not looking:
-        return Domain(table, frozenset({"name"}), closed=True), None
-    table["name?"][_MARK] = table["blank"][_MARK] = DEAD
-    table["name"][_MARK] = "mark"
-    wider = shape.wider
-    return shape.domain.behind(table, _MARK), wider and wider.behind(table, _MARK)
+    return Domain(table, frozenset({"name"}), closed=True)
 
 
 # How two meets of rule sets decide calls of all tools differently: tool by tool, and the others.

@@ -71,20 +71,6 @@ class Domain:
             state = state.after(character)
         return state.first != NO_MATCH
 
-    def behind(self, table: Mapping[str, Mapping[str, str]], mark: str) -> Domain:
-        """Return the texts of *table*, then *mark*, then a text of this domain without it.
-
-        The states of *table* have other names; they lead to ``mark``, the first state here.
-        """
-        start = next(iter(self._table))
-        before = {
-            state: {char: start if to == "mark" else to for char, to in edges.items()}
-            for state, edges in table.items()
-        }
-        after = {state: {**edges, mark: DEAD} for state, edges in self._table.items()}
-        unlocks = self._unlocks + mark
-        return Domain({**before, **after}, self._accepting, unlocks=unlocks, closed=self.closed)
-
 
 ANY_TEXT: Final = Domain({"text": {"": "text"}}, frozenset({"text"}), closed=True)
 

@@ -6,7 +6,7 @@ one tool is a *row*: the entries whose tool pattern matches the name, in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -93,14 +93,10 @@ class RuleSet:
         return tuple(filter(is_glob, self.by_tool))
 
     @cached_property
-    def parametered(self) -> frozenset[str]:
-        """Those of the names whose entries look at other arguments than the one."""
-        looking = (entry.tool for entry in self.entries if entry.field)
-        return frozenset(self.dialect.key(tool) for tool in looking if not is_glob(tool))
-
-    def looking(self, but: Container[str]) -> list[Entry]:
-        """Return the entries that look at an argument, of all tools *but* these, in order."""
-        return [e for e in self.entries if e.pattern is not None and e.tool not in but]
+    def looking(self) -> frozenset[str]:
+        """The tools, canonical, and the globs whose entries look at an argument."""
+        tools = {entry.tool for entry in self.entries if entry.pattern is not None}
+        return frozenset(tool if is_glob(tool) else self.dialect.key(tool) for tool in tools)
 
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
