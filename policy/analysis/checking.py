@@ -28,27 +28,16 @@ if TYPE_CHECKING:
     from policy.tables.dialect import Dialect
     from policy.tables.table import Table
 
-__all__ = ["CallRequest", "CheckAnswer", "Checker", "call_of", "chain_of", "requests_of"]
-
 
 @frozen
 class CallRequest:
-    """A call to decide.
-
-    Attributes:
-        tool: its name.
-        call: its arguments.
-        chain: of the agent that calls; () for the chain of `--chain`.
-        text: the call in our notation, instead of the two.
-        problem: why the call is invalid, or "".
-
-    """
+    """A call to decide."""
 
     tool: str = ""
     call: dict[str, object] = field(factory=dict)
-    chain: tuple[str, ...] = ()
-    text: str = ""
-    problem: str = ""
+    chain: tuple[str, ...] = ()  # of the agent that calls; () for the chain of `--chain`
+    text: str = ""  # the call in our notation, instead of tool and call
+    problem: str = ""  # why the call is invalid
 
 
 def requests_of(lines: Iterable[bytes], name: str) -> Iterator[CallRequest]:
@@ -75,12 +64,7 @@ def requests_of(lines: Iterable[bytes], name: str) -> Iterator[CallRequest]:
 def call_of(
     value: object, keys: tuple[str, str, str] = ("tool", "input", "chain")
 ) -> tuple[str, dict[str, object], tuple[str, ...]]:
-    """Return the tool, the arguments and the chain of a call that is written as JSON.
-
-    Raises:
-        PolicyError: it is no such call.
-
-    """
+    """Return tool, arguments and chain of a call in JSON. Raises PolicyError for no such call."""
     if not isinstance(value, dict):
         raise PolicyError("expected a JSON object")
     tool, call, chain = (value.get(key) for key in keys)
@@ -96,12 +80,7 @@ def call_of(
 
 
 def chain_of(text: str) -> tuple[str, ...]:
-    """Return the chain written as ``main>explore``.
-
-    Raises:
-        PolicyError: a link has no name.
-
-    """
+    """Return the chain written as ``main>explore``. Raises PolicyError for an empty name."""
     names = tuple(name.strip() for name in text.split(">"))
     if not all(names):
         raise PolicyError(
@@ -113,47 +92,29 @@ def chain_of(text: str) -> tuple[str, ...]:
 
 @frozen
 class CheckAnswer:
-    """The answer to one call.
+    """The answer to one call."""
 
-    Attributes:
-        chain: all the links that were asked for.
-        tool: the tool.
-        call: its arguments.
-        decision: the answer.
-        reading: ``attenuated`` or ``enforced``.
-        project: its `Project.title`.
-        profile: host and version.
-        denied: the agent of the chain that may not be started, or "".
-        confirm: agent of the chain -> the links that must confirm its start.
-        instead: the decision of the other reading, where it differs.
-        problem: why the call is invalid, or "".
-        message: the reason as a sentence, where the decision has none.
-        clauses: what a shell command does, one by one.
-        remedy: rules that would allow the call, where no rule denies it or asks for it; of an
-            allowed call one that would deny it.
-        modes: permission mode -> what the call gets in it; None where that was not asked.
-        starts: the agents that start chains, if the first of the chain is none of them.
-        hint: what is probably wrong with the call as a person wrote it, or "".
-
-    """
-
-    chain: tuple[str, ...]
+    chain: tuple[str, ...]  # all the links that were asked for
     tool: str
     call: Mapping[str, object]
     decision: Decision
-    reading: str
-    project: str
-    profile: str
-    denied: str = ""
+    reading: str  # ``attenuated`` or ``enforced``
+    project: str  # its `Project.title`
+    profile: str  # host and version
+    denied: str = ""  # the agent of the chain that may not be started
+    # Agent of the chain -> the links that must confirm its start.
     confirm: Mapping[str, tuple[str, ...]] = field(factory=dict)
-    instead: Decision | None = None
-    problem: str = ""
-    message: str = ""
-    clauses: tuple[Clause, ...] = ()
+    instead: Decision | None = None  # of the other reading, where it differs
+    problem: str = ""  # why the call is invalid
+    message: str = ""  # the reason as a sentence, where the decision has none
+    clauses: tuple[Clause, ...] = ()  # what a shell command does, one by one
+    # Rules that would allow the call, where no rule denies it or asks for it; of an allowed call
+    # one that would deny it.
     remedy: Remedy | None = None
+    # Permission mode -> what the call gets in it; None where that was not asked.
     modes: Mapping[str, Effect] | None = None
-    starts: tuple[str, ...] = ()
-    hint: str = ""
+    starts: tuple[str, ...] = ()  # who starts chains, if the first of the chain does not
+    hint: str = ""  # what is probably wrong with the call as a person wrote it
 
     @property
     def agent(self) -> str:
@@ -162,24 +123,16 @@ class CheckAnswer:
 
 
 class Checker:
-    """Decides calls by one policy, in one reading.
+    """Decides calls by one policy, in one reading, or with *modes* in each permission mode too.
 
-    Args:
-        projects: of the policy.
-        chain: the agents that call, where a call names none.
-        reading: ``attenuated`` or ``enforced``.
-        modes: whether to decide in each permission mode too.
-
-    Attributes:
-        asked: title -> project of the calls so far.
-
+    The agents of *chain* make the calls that name none.
     """
 
     def __init__(
         self, projects: Projects[Any], chain: tuple[str, ...], reading: str, *, modes: bool = False
     ) -> None:
         self.projects, self.chain, self.reading, self.modes = projects, chain, reading, modes
-        self.asked: dict[str, Offered] = {}
+        self.asked: dict[str, Offered] = {}  # title -> project of the calls so far
         self._of = cache(lambda title, *rest: _walked(projects, self.asked[title], *rest))
 
     def answer(self, asked: CallRequest) -> CheckAnswer:
@@ -288,12 +241,7 @@ class Checker:
         return evolve(found, links=()) if found and host in RULE_FILES else found
 
     def _only_start(self) -> tuple[str, ...]:
-        """Return the chain of the one agent that starts chains.
-
-        Raises:
-            PolicyError: there is none, or there are several.
-
-        """
+        """Return the one agent that starts chains. Raises PolicyError for none, or several."""
         label, projects = self.projects.label, self.projects.projects
         starts = [
             name if len(projects) == 1 else f"{project.title}:{name}"
@@ -357,12 +305,7 @@ _Walked = tuple[Chain, SpawnDenied | None]
 def _walked(
     projects: Projects[Any], project: Offered, names: tuple[str, ...], reading: str
 ) -> _Walked:
-    """Return the chain of agents *names*.
-
-    Raises:
-        PolicyError: an agent is unknown, or the first one starts no chain.
-
-    """
+    """Return the chain of agents *names*. Raises PolicyError for an unknown agent or start."""
     agents = project.reading(reading).agents
     for name in names:
         if name not in agents:

@@ -12,30 +12,21 @@ from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_notation
 from policy.language.printer import print_document
 
-__all__ = ["canonical"]
-
 
 def canonical(source: Source) -> str:
     """Return *source* in its canonical form.
 
-    Raises:
-        PolicyError: it cannot be parsed, or its canonical form would be read as something else.
-
+    Raises PolicyError where it cannot be parsed, or that would be read as something else.
     """
     printed = print_document(parse_notation(source))
-    if printed != source.text:
-        _check(source, printed)
-    return printed
-
-
-def _check(source: Source, printed: str) -> None:
-    """Raise unless *printed* is read as *source* is."""
+    if printed == source.text:
+        return printed
     mark = BYTE_ORDER_MARK if has_byte_order_mark(source) else ""
-    written = mark + source.text.removeprefix(mark)
     before, after = (
         load_tree(Memory({f"file{notation.SUFFIX}": text}), front_ends=(notation,))
-        for text in (written, printed)
+        for text in (mark + source.text.removeprefix(mark), printed)
     )
     if objection(before, after, any_change=True):
         msg = "its canonical form cannot be shown to mean the same"
         raise PolicyError(msg, file=source.name, help="the file is left as it is")
+    return printed

@@ -14,8 +14,6 @@ from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
-__all__ = ["ANYTHING", "QUOTED", "head_of", "why_no_command"]
-
 # Stands for any command: no rule names it.
 ANYTHING: Final = "policy-witness"
 

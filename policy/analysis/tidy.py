@@ -25,29 +25,17 @@ from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.dialect import ArgumentKind
 
-__all__ = ["Fold", "folds"]
-
 
 @frozen
 class Fold:
-    """Rules that allow single commands, and the one that would take their place.
+    """Rules that allow single commands, and the one that would take their place."""
 
-    Attributes:
-        spans: the rules.
-        rule: in their place; "" for none, of rules that others cover or with a credential.
-        title: what becomes of the rules.
-        text: of the file with it.
-        grants: what it grants that was not granted.
-        exact: whether that is all.
-
-    """
-
-    spans: tuple[Span, ...]
-    rule: str
-    title: str
-    text: str
-    grants: tuple[Change, ...] = ()
-    exact: bool = True
+    spans: tuple[Span, ...]  # the rules
+    rule: str  # in their place; "" for none, of rules that others cover or with a credential
+    title: str  # what becomes of the rules
+    text: str  # of the file with it
+    grants: tuple[Change, ...] = ()  # what was not granted
+    exact: bool = True  # whether that is all
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -64,12 +52,8 @@ def folds(
 ) -> Iterator[Fold]:
     """Yield the folds of rules in JSON files, each by itself; none that lint would warn about.
 
-    Args:
-        tree: what was read.
-        workspace: what was found in it.
-        least: how many rules one fold takes the place of, at least.
-        load: reads the tree with a fold made.
-
+    *least* is how many rules one fold takes the place of, at least; *load* reads the tree with a
+    fold made.
     """
     patterns = (each for one in workspace.projects for each in _patterns(tree, one, least))
     for rule, spans in patterns:

@@ -44,18 +44,11 @@ _KNOWN = "in the baseline"
 
 @frozen
 class LintReport(Linted):
-    """The findings that count, and what was read; those in the baseline are suppressed.
+    """The findings that count, and what was read; those in the baseline are suppressed."""
 
-    Attributes:
-        label: of the tree.
-        unread: the files that no front end reads.
-        read: the number of files that were read.
-
-    """
-
-    label: str = ""
-    unread: tuple[str, ...] = ()
-    read: int = 0
+    label: str = ""  # of the tree
+    unread: tuple[str, ...] = ()  # the files that no front end reads
+    read: int = 0  # the number of files that were read
 
     @property
     def summary(self) -> str:
@@ -170,12 +163,7 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
 def _mend_files(
     found: InputTree, report: LintReport, options: argparse.Namespace, console: Console
 ) -> tuple[InputTree, LintReport]:
-    """Make the edits of *report* in place, and return what is left.
-
-    Raises:
-        PolicyError: a file cannot be written.
-
-    """
+    """Make the edits of *report* in place, and return what is left."""
     made, files = 0, set[str]()
     for _ in range(_MOST_RUNS):
         last = _mended(found, report.findings)

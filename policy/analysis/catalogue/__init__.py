@@ -14,8 +14,6 @@ from policy.core import expressions as re
 from policy.core.finding import Severity
 from policy.core.values import field, frozen
 
-__all__ = ["CataloguePage", "codes", "page"]
-
 _PAGES: Final = Path(__file__).parent
 _PARTS: Final = re.compile(
     r"\A---\n(?P<header>.*?)^---\n+# (?P<title>[^\n]+)\n\n(?P<text>.*)\Z",
@@ -25,24 +23,14 @@ _PARTS: Final = re.compile(
 
 @frozen
 class CataloguePage:
-    """What there is to say of one code.
-
-    Attributes:
-        code: of the finding.
-        severity: of the finding.
-        hosts: whose files can have it; empty for those of every host.
-        title: the defect, in a few words.
-        text: Markdown, from the meaning on.
-        shown: the test that shows it, where files alone cannot.
-
-    """
+    """What there is to say of one code."""
 
     code: str
     severity: Severity
-    hosts: tuple[str, ...]
-    title: str
-    text: str = field(repr=False)
-    shown: str = ""
+    hosts: tuple[str, ...]  # whose files can have it; empty for those of every host
+    title: str  # the defect, in a few words
+    text: str = field(repr=False)  # Markdown, from the meaning on
+    shown: str = ""  # the test that shows it, where files alone cannot
 
 
 @cache
@@ -52,13 +40,7 @@ def codes() -> tuple[str, ...]:
 
 
 def page(code: str) -> CataloguePage:
-    """Return the page of *code*.
-
-    Raises:
-        KeyError: it has none.
-        ValueError: the page is not written as pages are.
-
-    """
+    """Return the page of *code*. Raises KeyError where it has none, ValueError for a wrong one."""
     import yaml  # noqa: PLC0415  # most runs of lint show no page
 
     if code not in codes():

@@ -41,30 +41,18 @@ __all__ = ["Linted", "Mended", "baseline_text", "lint", "mend", "without_known"]
 
 @frozen
 class Linted:
-    """What there is to say of a workspace.
+    """What there is to say of a workspace."""
 
-    Attributes:
-        findings: in the order of the files.
-        suppressed: those that a comment, or a file for that, takes away, each with the reason.
-        rules: how many rules the files hold.
-
-    """
-
-    findings: tuple[Finding, ...]
-    suppressed: tuple[tuple[Finding, str], ...] = ()
-    rules: int = 0
+    findings: tuple[Finding, ...]  # in the order of the files
+    suppressed: tuple[tuple[Finding, str], ...] = ()  # each with the reason
+    rules: int = 0  # how many rules the files hold
 
 
 @seldom_collecting()
 def lint(tree: Tree, workspace: Workspace, *, most: int | None = None) -> Linted:
     """Return the findings of *workspace*, which was read from *tree*.
 
-    Args:
-        tree: where the files are.
-        workspace: what was read from them.
-        most: how many rules of a project to try for whether they matter: None is no bound, and 0
-            tries none.
-
+    *most* is how many rules of a project are tried for whether they matter; None is no bound.
     """
 
     @cache

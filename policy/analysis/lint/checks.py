@@ -25,22 +25,15 @@ from policy.hosts.project import Project
 from policy.tables.chain import Chain
 from policy.tables.ruleset import Entry, RuleSet
 
-__all__ = ["Positions", "find", "secret_in_policy", "spelling_findings", "without_secrets"]
-
 find: Final = FindingTexts(__package__)
 
 
 @frozen(slots=False)
 class Positions:
-    """The positions of one project as its host has them, and the rules behind them.
-
-    Attributes:
-        project: whose.
-        source: file -> its text, or None where it cannot be read.
-
-    """
+    """The positions of one project as its host has them, and the rules behind them."""
 
     project: Project
+    # File -> its text, or None where it cannot be read.
     source: Callable[[str], Source | None] = field(repr=False)
 
     @cached_property

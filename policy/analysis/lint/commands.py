@@ -27,8 +27,6 @@ from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.entry import Entry
 from policy.tables.table import Table
 
-__all__ = ["command_findings"]
-
 _DATA: Final = data_table(__package__, "commands")
 _READERS: Final = [text.replace("ANY", ANYTHING) for text in _DATA["shell"]["readers"]]
 _SEARCHERS: Final[tuple[str, ...]] = tuple(_DATA["shell"]["searchers"])

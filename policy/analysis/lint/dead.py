@@ -26,8 +26,6 @@ from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 
-__all__ = ["TriedRules", "dead_rule_findings"]
-
 # A rule: where it stands, and its text.
 _Mark = tuple[Place | None, str]
 
@@ -58,10 +56,7 @@ class TriedRules:
         return found
 
     def keys(self, table: Table, marks: set[_Mark]) -> dict[_Mark, object]:
-        """Return what tables have in common where a rule has one standing, for some rules.
-
-        That is what their rule sets say of the tools that the rule is about.
-        """
+        """Return what a table says of the tools of each rule: where that is alike, so is it."""
         sets = [part.rules.interned for part in table.use.parts]
         tools: dict[_Mark, set[str]] = {}
         for rules in sets:
@@ -104,23 +99,14 @@ _COMMANDS: Final = (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL)
 
 
 class _Trials:
-    """What was found of rules so far, table by table, of one project.
-
-    Attributes:
-        tried: what was found of them in any project.
-        most: how many rules to try; None is no bound.
-        effort: how many lines may still be compared.
-        found: each rule that was tried, with what became of it in each table.
-        open: those of which that is not known of all tables, and why.
-        live: those that some call of some table needs.
-
-    """
+    """What was found of rules so far, table by table, of one project."""
 
     def __init__(self, tried: TriedRules, most: int | None, effort: Effort) -> None:
         self.tried, self.most, self.effort = tried, most, effort
+        # Each rule that was tried, with what became of it in each table.
         self.found: dict[_Mark, list[RuleStanding]] = {}
-        self.open: dict[_Mark, tuple[str, ...]] = {}
-        self.live: set[_Mark] = set()
+        self.open: dict[_Mark, tuple[str, ...]] = {}  # where that is not known, and why
+        self.live: set[_Mark] = set()  # those that some call of some table needs
 
     def take(self, table: Table, marks: set[_Mark]) -> set[_Mark]:
         """Try some rules of a table, and return those that a call of it needs."""
@@ -152,18 +138,14 @@ def dead_rule_findings(
 ) -> Iterator[Finding]:
     """Yield the rules of a project that could be left out, and how many were not decided.
 
-    Args:
-        positions: of the project.
-        most: how many rules to try, in all its tables; None is no bound.
-        tried: what was found so far, of other projects.
-
+    *most* is how many rules to try, in all its tables; *tried* is what was found of other projects.
     """
     trials = _Trials(tried or TriedRules(), most, Effort())
-    first = _tables(positions)
+    first = _tables(positions, chains=False)
     for table in steps(first.values(), "looking for rules that decide nothing"):
         trials.take(table, _marks_of(table) - trials.live)  # one call of one table is enough
     dead = {mark for mark, some in trials.dead.items() if _is_reported(positions, some)}
-    for key, table in _chain_tables(positions).items() if dead else ():
+    for key, table in _tables(positions, chains=True).items() if dead else ():
         if key not in first:
             trials.take(table, dead)
     yield from _of_other_modes(positions, trials, dead & trials.dead.keys())
@@ -190,7 +172,7 @@ def _of_other_modes(positions: Positions, trials: _Trials, dead: set[_Mark]) -> 
     needed: dict[_Mark, dict[str, None]] = {}
     for project in positions.project.modes.values() if dead else ():
         mode = Positions(project, positions.source)
-        for table in {**_tables(mode), **_chain_tables(mode)}.values():
+        for table in _tables(mode, chains=True).values():
             for mark in trials.take(table, dead):
                 needed.setdefault(mark, {})[project.mode] = None
     for mark, modes in needed.items():
@@ -210,10 +192,9 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
     if not is_met_alike(project.attenuated, project.enforced):
         return
     started = [e.declared for name, e in project.agents.items() if name not in project.all_starts]
+    theirs = set[_Mark]().union(*map(_marks_of, started))
     granting = {
-        mark
-        for mark in alone.live & {m for table in started for m in _marks_of(table)}
-        if alone.found[mark][0].rule.effect is not Effect.DENY
+        mark for mark in alone.live & theirs if alone.found[mark][0].rule.effect is not Effect.DENY
     }
     chains = _Trials(alone.tried, alone.most, alone.effort)
     by: dict[_Mark, Chain] = {}
@@ -229,18 +210,13 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
             yield positions.finding("not-handed-on", standings[0].rule, above=above)
 
 
-def _tables(positions: Positions) -> dict[object, Table]:
-    """Return the tables of agents alone and where chains start, each once."""
+def _tables(positions: Positions, *, chains: bool) -> dict[object, Table]:
+    """Return the tables of agents alone and where chains start, or of all chains too, each once."""
     project = positions.project
-    starts = [project.enforced.start(agent).table for agent in project.starts]
-    return _once([*starts, *(entry.declared for entry in project.agents.values())])
-
-
-def _chain_tables(positions: Positions) -> dict[object, Table]:
-    return _once(chain.table for chain in positions.chains)
-
-
-def _once(tables: Iterable[Table]) -> dict[object, Table]:
+    tables = [project.enforced.start(agent).table for agent in project.starts]
+    tables += (entry.declared for entry in project.agents.values())
+    if chains:
+        tables += (chain.table for chain in positions.chains)
     return {tuple(part.rules.interned for part in table.use.parts): table for table in tables}
 
 

@@ -18,26 +18,17 @@ from policy.files.opening import Overlay, Tree
 from policy.files.text import BYTE_ORDER_MARK, FileText, decode
 from policy.hosts.workspace import Workspace, load_tree
 
-__all__ = ["Mended", "mend"]
-
 # Their edits take out a rule that changes no decision.
 _WITHOUT_EFFECT: Final = frozenset({"redundant-rule", "shadowed-rule"})
 
 
 @frozen
 class Mended:
-    """What edits make of a tree.
+    """What edits make of a tree."""
 
-    Attributes:
-        contents: path -> the bytes that are there, and those that belong there.
-        made: the findings whose edits these are.
-        refused: path of a file whose edits are not made -> why.
-
-    """
-
-    contents: Mapping[str, tuple[bytes, bytes]]
-    made: tuple[Finding, ...]
-    refused: Mapping[str, str]
+    contents: Mapping[str, tuple[bytes, bytes]]  # path -> what is there, and what belongs there
+    made: tuple[Finding, ...]  # the findings whose edits these are
+    refused: Mapping[str, str]  # path of a file whose edits are not made -> why
 
 
 def mend(
@@ -47,16 +38,10 @@ def mend(
     *,
     load: Callable[[Tree], Workspace] = load_tree,
 ) -> Mended:
-    """Return *tree* with the edits of *findings* made, as far as they grant no more.
+    """Return *tree*, in which *workspace* is, with the edits made that grant no more.
 
-    All edits of a finding are of one file. Of edits that overlap the first is made.
-
-    Args:
-        tree: what was read.
-        workspace: what was found in it.
-        findings: those that are to be mended.
-        load: reads the tree with its edits.
-
+    All edits of a finding are of one file. Of edits that overlap the first is made. *load* reads
+    the tree with its edits.
     """
     from policy.analysis.diff import objection  # noqa: PLC0415  # where something is mended
 

@@ -16,8 +16,6 @@ from policy.core.values import frozen
 from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze
 
-__all__ = ["Running", "running"]
-
 _DATA: Final = data_table(__package__, "commands")
 _LANGUAGES: Final = tuple(f"{name} " for name in _DATA["languages"]["options"])
 _VALUES: Final = {name: frozenset(some.split()) for name, some in _DATA["values"].items()}
@@ -33,18 +31,11 @@ _MINOR_VERSION: Final = re.compile(r"\.[0-9]+\Z")
 
 @frozen
 class Running:
-    """A command that runs any command, by a rule.
+    """A command that runs any command, by a rule."""
 
-    Attributes:
-        command: a call that the rule may match.
-        case: of the finding.
-        program: what runs the command.
-
-    """
-
-    command: str
-    case: str
-    program: str
+    command: str  # a call that the rule may match
+    case: str  # of the finding
+    program: str  # what runs the command
 
 
 @frozen

@@ -38,39 +38,19 @@ from policy.language.mistakes import closest
 from policy.language.parse import parse_notation
 from policy.language.syntax import Comment
 
-__all__ = [
-    "IGNORED_FILE",
-    "Suppression",
-    "baseline_text",
-    "ignored",
-    "suppressed",
-    "suppressions",
-    "without_known",
-]
-
 IGNORED_FILE: Final = "policy-lint.yaml"
 
 
 @frozen
 class Suppression:
-    """A comment that takes findings away, or an entry of the file for that.
-
-    Attributes:
-        span: where it is written.
-        codes: of the findings that it is about; empty where it names none.
-        reason: why they are not reported, or "".
-        file: in which they are.
-        line: on which they are; 0 for any.
-        rule: about which they are; "" for any.
-
-    """
+    """A comment that takes findings away, or an entry of the file for that."""
 
     span: Span = field(repr=False)
-    codes: tuple[str, ...]
+    codes: tuple[str, ...]  # empty where it names none
     reason: str
     file: str
-    line: int = 0
-    rule: str = ""
+    line: int = 0  # 0 for any
+    rule: str = ""  # "" for any
 
     def covers(self, finding: Finding) -> bool:
         """Return whether *finding* is one that it is about."""
@@ -78,16 +58,16 @@ class Suppression:
             return False
         if finding.span is None:
             return not self.line and not self.rule
-        return self.line in {0, finding.place.line} and _is_about(finding.span, self.rule)
+        is_there = self.line in {0, finding.place.line}
+        return is_there and (not self.rule or _is_about(finding.span, self.rule))
 
 
 def _is_about(span: Span, rule: str) -> bool:
     """Return whether *span* starts within *rule*, in quotes or without."""
     texts = (json.dumps(rule, ensure_ascii=False), f"'{rule}'", rule)
     pattern = re.compile("|".join(map(re.escape, texts)))
-    return not rule or any(
-        found.start() <= span.start < found.end() for found in pattern.finditer(span.source.text)
-    )
+    places = pattern.finditer(span.source.text)
+    return any(found.start() <= span.start < found.end() for found in places)
 
 
 def suppressed(
@@ -97,14 +77,10 @@ def suppressed(
 
     What could not be read is never suppressed. Each of the others has the reason with it.
     """
-    in_file: dict[str, list[Suppression]] = {}
-    for one in by:
-        in_file.setdefault(one.file, []).append(one)
     left, taken = list[Finding](), list[tuple[Finding, str]]()
     used: set[tuple[Suppression, str]] = set()
     for finding in findings:
-        beside = in_file.get(finding.place.file, ())
-        because = next((one for one in beside if one.covers(finding)), None)
+        because = next((one for one in by if one.covers(finding)), None)
         if because is None or is_unreadable(finding):
             left.append(finding)
         else:
@@ -167,12 +143,7 @@ def suppressions(source: Source) -> list[Suppression]:
 
 
 def _comment_starts(source: Source, spans: list[tuple[int, int]]) -> set[int]:
-    """Return where those of *spans* start that are comments: a `#` in a text is text.
-
-    Raises:
-        PolicyError: the file cannot be read.
-
-    """
+    """Return where those of *spans* start that are comments: a `#` in a text is text."""
     from policy.files.toml_nodes import read_toml  # noqa: PLC0415  # few files have such comments
     from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415
 
@@ -253,9 +224,7 @@ def without_known(
 ) -> tuple[list[Finding], list[Finding]]:
     """Return which findings *baseline* does not know, and which it does, each as often as it says.
 
-    Raises:
-        PolicyError: it is no baseline.
-
+    Raises PolicyError where it is no baseline.
     """
     try:
         value = json.loads(baseline.text)
