@@ -18,23 +18,6 @@ from policy.core import limits
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern
 
-__all__ = [
-    "ACTED_ON",
-    "FILE",
-    "ODD",
-    "OTHER_WORD",
-    "WORD",
-    "auto_allowed",
-    "harmless",
-    "known_differently",
-    "knows_no_more",
-    "may_run",
-    "read_alike",
-    "runs",
-    "sample_of",
-]
-
-
 # Words that no rule names, for commands that are tried; a witness has others in their place
 # (`CommandPair.in_words`).
 WORD: Final = "q7z"

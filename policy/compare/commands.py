@@ -36,9 +36,6 @@ from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
 
-__all__ = ["CommandPair", "auto_allowed_differences"]
-
-
 # What people read instead of words that no rule names.
 _READ: Final = {WORD: "x", OTHER_WORD: "y", FILE: "z"}
 _PROBE: Final = re.compile(rf"\b({'|'.join(_READ)})\b")

@@ -26,18 +26,17 @@ from policy.compare.lists import start_of
 from policy.compare.pair import OVERLAPS
 from policy.compare.prefixes import granted_shells, has_other_texts
 from policy.compare.witness import CHANGES, Difference, Effects, weaker
-from policy.core.decision import Decision, Reason
+from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_row import rules_of
 
-__all__ = ["opening_differences", "reading"]
-
-
 # Lines whose commands are tried with each file, and files that are decided alike.
 _LINES: Final = 200
 _ALIKE: Final = 3
+
+_DENIED_BY_RULE: Final = (Effect.DENY, Reason.RULE)
 
 # How a command stands where no one knows what it opens.
 _UNKNOWN: Final = ("{}", f"cd {WORD} && {{}}", "(({}", f"cd {WORD} & {{}}")
@@ -59,23 +58,18 @@ def opening_differences(
     """
     shown = weaker({*known})
     for shell in (pair.shells or (pair.shell,)) if opened else ():
-        openings = Openings(pair, evolve(shell, cwd=""))
+        openings = _Openings(pair, evolve(shell, cwd=""))
         for tool, files in opened.items():
-            for file in _few_alike(files):
+            alike: dict[object, list[Difference]] = {}  # what is decided alike, by rules or not
+            for each in files:
+                key = tuple((one.effect, one.reason) for one in (each.before, each.after))
+                alike.setdefault(key, []).append(each)
+            for file in chain(*(some[:_ALIKE] for some in alike.values())):
                 yield from openings.of(tool, file, shown)
         yield from openings.of_unknown(opened, shown)
 
 
-def _few_alike(files: Iterable[Difference]) -> Iterator[Difference]:
-    """Yield of the files that are decided alike, by rules or not, only some."""
-    alike: dict[object, list[Difference]] = {}
-    for each in files:
-        key = tuple((one.effect, one.reason) for one in (each.before, each.after))
-        alike.setdefault(key, []).append(each)
-    yield from (each for some in alike.values() for each in some[:_ALIKE])
-
-
-class Openings:
+class _Openings:
     """Commands of some lists that open files.
 
     Args:
@@ -98,7 +92,8 @@ class Openings:
         self._exhausted = len(granting) > _LINES
         scripted = shell.kinds.scripted
         self._runners = [*_runners(pair, self._granting, shell)] if scripted else []
-        self._untried = self._commands()
+        granted = (freeze(pattern, WORD) for pattern in self._granting)
+        self._untried = chain([WORD], opening_none(shell), granted)
         # one command for each way in which both sides grant those tried so far
         self._granted: dict[object, str] = {}
 
@@ -107,7 +102,10 @@ class Openings:
 
         With a file a command shows what the file does, or less, or what it shows without it.
         """
-        names = [*self._spelled(str(next(iter(file.call.values()), WORD)))]
+        path = str(next(iter(file.call.values()), WORD))
+        below = self._pair.shape.dialect.cwd.rstrip("/") + "/"
+        names = [shlex.quote(path.removeprefix(below))] * path.startswith(below)
+        names.append(shlex.quote(path or "/"))
         redirected = [
             text
             for name in names
@@ -120,8 +118,13 @@ class Openings:
             if found is not None:
                 shown |= weaker([found.effects])
                 yield found
-        alone = file.effects
-        effects = {alone, _in_script((file.before, file.after))} if self._runners else {alone}
+        effects = {file.effects}
+        if self._runners:  # a script that opens a file is denied by a rule alone
+            before, after = (
+                Effect.DENY if (each.effect, each.reason) == _DENIED_BY_RULE else Effect.ALLOW
+                for each in (file.before, file.after)
+            )
+            effects.add((before, after))
         wanted = set[Effects]().union(*map(self._beside, effects))
         operands = (text for name in names for text in self._with(tool, name))
         scripts = (text for name in names for text in self._scripted(tool, name))
@@ -133,9 +136,8 @@ class Openings:
         """Yield the same of unknown files, by one command of each program."""
         said = {tool: self._of_unknown(tool) for tool in tools}
         unlike = {tool: pairs for tool, pairs in said.items() if not weaker(pairs) <= shown}
-        if unlike:
-            wanted = set[Effects]().union(*map(self._beside, chain(*unlike.values())))
-            yield from self._showing(self._opening_unknown(unlike), shown, wanted)
+        wanted = set[Effects]().union(*map(self._beside, chain(*unlike.values())))
+        yield from self._showing(self._opening_unknown(unlike), shown, wanted)
 
     def _of_unknown(self, tool: str) -> set[Effects]:
         """Return what both sides say of a file of unknown name, where that is not the same."""
@@ -211,18 +213,6 @@ class Openings:
                 self._granted[way] = text
                 yield text
 
-    def _commands(self) -> Iterator[str]:
-        yield WORD
-        yield from opening_none(self._shell)
-        yield from (freeze(pattern, WORD) for pattern in self._granting)
-
-    def _spelled(self, file: str) -> Iterator[str]:
-        """Yield how a command may name a file, a canonical name."""
-        below = self._pair.shape.dialect.cwd.rstrip("/") + "/"
-        if file.startswith(below):
-            yield shlex.quote(file.removeprefix(below))
-        yield shlex.quote(file or "/")
-
 
 def _runners(pair: CommandPair, granting: Iterable[Pattern], shell: Shell) -> Iterator[Pattern]:
     """Yield what may run a script: a shell that some list allows, and lines that name one."""
@@ -232,15 +222,6 @@ def _runners(pair: CommandPair, granting: Iterable[Pattern], shell: Shell) -> It
         words = start_of(pattern).split()
         if not pattern.exact and any(basename(word) in SHELLS for word in words):
             yield pattern
-
-
-def _in_script(decisions: Iterable[Decision]) -> Effects:
-    """Return what both sides say of a script that opens a file which they decide so."""
-    before, after = (
-        Effect.DENY if each.effect is Effect.DENY and each.reason is Reason.RULE else Effect.ALLOW
-        for each in decisions
-    )
-    return before, after
 
 
 def _redirected(command: str, tool: str, name: str, shell: Shell) -> Iterator[str]:

@@ -16,21 +16,6 @@ from policy.compare.lists import View, start_of
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
 
-__all__ = [
-    "escaped",
-    "granted_shells",
-    "has_other_texts",
-    "in_quotes",
-    "is_joined",
-    "is_odd",
-    "leads_to_granted",
-    "prefixes",
-    "quiet_commands",
-    "quoted",
-    "runners",
-]
-
-
 _ODD_PROGRAM: Final = frozenset("/=!~?[")
 
 
@@ -56,56 +41,16 @@ def leads_to_granted(pattern: Pattern, shell: Shell) -> bool:
     """Return whether rules that allow may know what a pattern matches by what its start leads."""
     program, blank, _ = start_of(pattern).partition(" ")
     if program in runners(shell) and (blank or pattern.exact):
-        return program in unwrapped(shell)
+        return any(
+            known[0] for text, known in _usual(shell).items() if text.startswith(program + " ")
+        )
     return has_other_texts(pattern, shell)
-
-
-# Lines that spell out what a shell acts on, and commands that hold it as part of a word.
-
-
-# What a backslash takes the meaning from.
-_ESCAPED: Final = str.maketrans({letter: f"\\{letter}" for letter in ";&|<>()`$\\{}\"'#"})
-
-# What parts commands.
-_OPERATORS: Final = frozenset(";&|\n")
-
-
-def is_odd(pattern: Pattern) -> bool:
-    """Whether a line with stars spells out what a shell acts on."""
-    return not pattern.exact and any(
-        isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens
-    )
-
-
-def is_joined(pattern: Pattern) -> bool:
-    """Whether a pattern begins with a command, and an operator that is in no quotes.
-
-    No rule that allows knows a command by such a text: what is read is taken apart there.
-    """
-    start = start_of(pattern)
-    program = start.partition(" ")[0]
-    operator = next((letter for letter in start if letter in ODD), "")
-    return operator in _OPERATORS and program not in KEYWORDS and program[:1] != "["
 
 
 def in_quotes(text: str, quote: str = "'") -> str:
     """Return a command with the name of its program in quotes."""
     program, blank, rest = text.partition(" ")
     return f"{quote}{program}{quote}{blank}{rest}"
-
-
-def quoted(text: str) -> str:
-    """Return a command with all that follows its program as one word, in quotes."""
-    program, blank, rest = text.partition(" ")
-    return f"{program}{blank}'{rest}'" if rest else text
-
-
-def escaped(text: str) -> str:
-    """Return a command of plain words that rules which deny or ask know by *text*."""
-    return text.translate(_ESCAPED)
-
-
-# Texts in front of a command behind which rules know it too: ``sudo ``, ``A=1 ``, ``/bin/``.
 
 
 # A command that no rule names, as it is looked for behind a prefix.
@@ -155,12 +100,6 @@ def prefixes(shell: Shell) -> tuple[str, ...]:
     for text, known in _usual(shell).items():
         found.setdefault((known, text.partition(" ")[0] in KEYWORDS), text)
     return tuple(found.values())
-
-
-@lru_cache(maxsize=64)
-def unwrapped(shell: Shell) -> frozenset[str]:
-    """Return the programs that rules which allow see through."""
-    return frozenset(text.partition(" ")[0] for text, known in _usual(shell).items() if known[0])
 
 
 def quiet_commands(shell: Shell) -> tuple[str, ...]:

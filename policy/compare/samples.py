@@ -6,9 +6,9 @@ or asks knows a part by further texts, as `rm x` in `sudo rm x`; and a host may 
 star know a whole command, of which no part is known to it.
 
 For each changed line, which change may come: between what it says and what the other side may
-grant of commands that the line knows by another text (`ChangedLines`). Which samples show it: the
+grant of commands that the line knows by another text (`_ChangedLines`). Which samples show it: the
 words of the line behind each wrapper, with those of other lines, in quotes, joined with other
-commands, and in scripts (`Samples`). A change that may come and that no sample shows is left
+commands, and in scripts (`_Samples`). A change that may come and that no sample shows is left
 undecided.
 """
 
@@ -22,20 +22,16 @@ from typing import Final
 
 from policy.commands.knowledge import Shell
 from policy.commands.reader import KEYWORDS
-from policy.compare.auto_allowed import OTHER_WORD, WORD, auto_allowed, may_run
+from policy.compare.auto_allowed import ODD, OTHER_WORD, WORD, auto_allowed, may_run
 from policy.compare.commands import CommandPair
-from policy.compare.lists import View, may_meet
+from policy.compare.lists import may_meet, start_of
 from policy.compare.prefixes import (
-    escaped,
     granted_shells,
     has_other_texts,
     in_quotes,
-    is_joined,
-    is_odd,
     leads_to_granted,
     prefixes,
     quiet_commands,
-    quoted,
 )
 from policy.compare.simple import simple_differences
 from policy.compare.witness import CHANGES, Difference, Effects, of_direction, weaker
@@ -44,10 +40,7 @@ from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_row import may_join
-from policy.tables.entry import BY_DEFAULT, Entry, unsure
-
-__all__ = ["SAMPLED", "sampled_differences"]
-
+from policy.tables.entry import BY_DEFAULT, unsure
 
 # Why an answer is not exact.
 SAMPLED: Final = (
@@ -72,6 +65,9 @@ _WRITTEN: Final = (
     *("{0}{1} && {2}", "{2} '{0}{1}'"),
 )
 
+# What a backslash takes the meaning from.
+_ESCAPED: Final = str.maketrans({letter: f"\\{letter}" for letter in ";&|<>()`$\\{}\"'#"})
+
 # What a wrapper may be told before the command behind it.
 _TOLD: Final = ("", "5 ")
 
@@ -85,7 +81,7 @@ def sampled_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator
 
     """
     shown = weaker({*known})
-    lines = ChangedLines(pair)
+    lines = _ChangedLines(pair)
     for text in islice(_tried(pair, lines, shown), _MOST):
         found = pair.asked(text.replace(pair.fresh, WORD))
         if found.effects in CHANGES and found.effects not in shown:
@@ -96,14 +92,14 @@ def sampled_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator
         pair.doubt(SAMPLED, change)
 
 
-def _tried(pair: CommandPair, lines: ChangedLines, shown: set[Effects]) -> Iterator[str]:
+def _tried(pair: CommandPair, lines: _ChangedLines, shown: set[Effects]) -> Iterator[str]:
     """Yield commands, frozen, as long as a change is not shown that they may have."""
     exact = dict.fromkeys(pattern for pattern in pair.patterns if pattern.exact)
     edited = {pair.pattern(view, line) for view, line in pair.edits}
     yield from (str(each) for each in exact if each in edited)
     if lines.of_any - shown:
         yield from (str(each) for each in exact if has_other_texts(each, pair.shell))
-    samples = [Samples(pair, shell) for shell in pair.shells or (pair.shell,)]
+    samples = [_Samples(pair, shell) for shell in pair.shells or (pair.shell,)]
     for each, line in product(samples, lines.lines):
         for text in islice(each.of(line.pattern), _OF_LINE):
             if shown.issuperset(line.changes):
@@ -116,7 +112,7 @@ def _tried(pair: CommandPair, lines: ChangedLines, shown: set[Effects]) -> Itera
 
 
 @values.frozen
-class ChangedLine:
+class _ChangedLine:
     """A line of one side alone, and the changes that it may cause.
 
     Attributes:
@@ -131,7 +127,7 @@ class ChangedLine:
     changes: frozenset[Effects]
 
 
-class ChangedLines:
+class _ChangedLines:
     """The changed lines, strict ones first. One of them decides each command that changes.
 
     What a line denies or asks for it takes away from what the other side grants of commands that
@@ -143,7 +139,7 @@ class ChangedLines:
         self._pair = pair
 
     @cached_property
-    def lines(self) -> list[ChangedLine]:
+    def lines(self) -> list[_ChangedLine]:
         """Those of which a change may come."""
         found = [self._of_line(*edit) for edit in self._pair.edits if edit[1] != NO_MATCH]
         for number, line in self._pair.edits:
@@ -161,11 +157,15 @@ class ChangedLines:
     def of_wholes(self, shown: Iterable[Effects]) -> frozenset[Effects]:
         """Return the changes of joined commands that may come beside those *shown*.
 
-        A rule with a star denies such a command where not all of it is allowed, or it writes a
-        file and no rule asks for it.
+        A rule of a file that may know several commands and no first denies such a command where not
+        all of it is allowed, or it writes a file and no rule asks for it.
         """
         denied = [
-            any(entry.effect is Effect.DENY for n in side for entry in joining(self._pair.views[n]))
+            any(
+                entry.effect is Effect.DENY and entry.reason not in BY_DEFAULT and may_join(pattern)
+                for view in (self._pair.views[number] for number in side)
+                for entry, pattern in zip(view.entries, view.patterns, strict=True)
+            )
             for side in self._pair.sides
         ]
         if not (self._pair.shell.reader and any(denied) and self._pair.edits):
@@ -177,7 +177,7 @@ class ChangedLines:
             found.update(product(before, after))
         return self._possible.intersection(found) - self._pair.precluded
 
-    def _of_line(self, number: int, line: int) -> ChangedLine:
+    def _of_line(self, number: int, line: int) -> _ChangedLine:
         view = self._pair.views[number]
         effect, pattern = view.effect(line), view.patterns[line]
         first = self._pair.containing(pattern, number)
@@ -194,7 +194,7 @@ class ChangedLines:
         if other is not None and Effect.ALLOW not in (effect, other):
             # The same is asked for and denied in the same place: no other line speaks up.
             changes &= of_direction(widened=(effect < other) is (own == [0]))
-        return ChangedLine(effect, pattern, changes & self._possible)
+        return _ChangedLine(effect, pattern, changes & self._possible)
 
     def _of_allowed(self, number: int, line: int) -> frozenset[Effects]:
         """Return the changes of a line that allows: it may hide others, or be asked for elsewhere.
@@ -213,7 +213,7 @@ class ChangedLines:
             # Without it a command may be asked for that is denied where no line decides.
             asked = (Effect.ASK, Effect.DENY) if widened else (Effect.DENY, Effect.ASK)
             return in_direction | {asked}
-        if is_odd(pattern) and not is_joined(pattern):
+        if not pattern.exact and _spells_operators(pattern):
             return frozenset(each for each in in_direction if Effect.ALLOW in each)
         beside = set[int]().union(*(side for side in pair.sides if number in side)) - {number}
         if any(pair.views[other].default is not Effect.ALLOW for other in beside):
@@ -290,7 +290,7 @@ class ChangedLines:
             for view in self._pair.views
         ]
 
-    def _without_line(self, number: int) -> Iterator[ChangedLine]:
+    def _without_line(self, number: int) -> Iterator[_ChangedLine]:
         """Yield lines that may grant by another text what one side alone grants by no line.
 
         What a line asks for is known by all texts. One list may allow a command as it is written,
@@ -305,7 +305,7 @@ class ChangedLines:
                 several = len(others) > 1 and has_other_texts(pattern, shell)
                 if asks or (several and entry.effect is not Effect.DENY):
                     change = (default, entry.effect) if own == 0 else (entry.effect, default)
-                    yield ChangedLine(entry.effect, pattern, self._possible & {change})
+                    yield _ChangedLine(entry.effect, pattern, self._possible & {change})
 
     @cached_property
     def _possible(self) -> frozenset[Effects]:
@@ -351,18 +351,24 @@ class ChangedLines:
         return found
 
 
-def joining(view: View) -> Iterator[Entry]:
-    """Yield the lines of files that deny or ask, and may know several commands and no first."""
-    for entry, pattern in zip(view.entries, view.patterns, strict=True):
-        strict = entry.effect is not Effect.ALLOW and entry.reason not in BY_DEFAULT
-        if strict and may_join(pattern):
-            yield entry
+def _spells_operators(pattern: Pattern) -> bool:
+    """Whether rules that allow may know a command by what a line spells out that a shell acts on.
+
+    Not where it begins with a command, and an operator that is in no quotes: what is read is taken
+    apart there.
+    """
+    start = start_of(pattern)
+    program = start.partition(" ")[0]
+    first = next((letter for letter in start if letter in ODD), "")
+    if first and first in ";&|\n" and program not in KEYWORDS and program[:1] != "[":
+        return False
+    return any(isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens)
 
 
 # The commands that are tried for a line.
 
 
-class Samples:
+class _Samples:
     """Commands that some lists know by a changed line, by what else lines and a shell know.
 
     Args:
@@ -399,11 +405,12 @@ class Samples:
     def _written(self, text: str) -> Iterator[str]:
         """Yield a command as it is written otherwise, and joined with others."""
         program, blank, rest = text.partition(" ")
-        yield from (escaped(text), quoted(text))
+        escaped = text.translate(_ESCAPED)
+        yield from (escaped, f"{program}{blank}'{rest}'" if rest else text)
         runs_too = next(iter(quiet_commands(self._shell)), WORD)
         yield from (form.format(program, blank + rest, runs_too) for form in _WRITTEN)
         for name in self._shells if "'" not in text else ():
-            yield f"{name} -c '{escaped(text)}'"
+            yield f"{name} -c '{escaped}'"
 
     @cached_property
     def _behind(self) -> Mapping[str, None]:

@@ -27,12 +27,9 @@ from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 from policy.patterns.pattern import Pattern
 from policy.patterns.search import SearchResult
 
-__all__ = ["SimpleSearch", "simple_differences"]
-
-
 # Effects by what they grant: numbers are compared in a fraction of the time.
-BY_RANK: Final = sorted(Effect)
-_RANK: Final = {effect: rank for rank, effect in enumerate(BY_RANK)}
+_BY_RANK: Final = sorted(Effect)
+_RANK: Final = {effect: rank for rank, effect in enumerate(_BY_RANK)}
 
 
 @frozen(eq=False)
@@ -77,14 +74,14 @@ class Texts:
             self.lists.append(_List(view, Effect.ALLOW if strict else view.default, edits))
             # A row's own automaton also has what cuts a command before any rule is asked.
             states.append(Automaton([each.tokens for each in view.patterns[:end]]).start)
-        self._made: dict[object, ListedText] = {}
+        self._made: dict[object, _ListedText] = {}
         self.start = self.of(states)
 
-    def of(self, states: Sequence[AutomatonState]) -> ListedText:
+    def of(self, states: Sequence[AutomatonState]) -> _ListedText:
         """Return the text of which lists have these *states*."""
         key = tuple([state.key for state in states])
         found = self._made.get(key)
-        return found or self._made.setdefault(key, ListedText(self, states))
+        return found or self._made.setdefault(key, _ListedText(self, states))
 
     def changes(self, most: Sequence[Effect]) -> frozenset[Effects]:
         """Return the changes of what each list says at most so.
@@ -97,7 +94,7 @@ class Texts:
         return frozenset(each for each in CHANGES if each[0] <= was and each[1] <= now)
 
 
-class ListedText:
+class _ListedText:
     """One of them.
 
     Args:
@@ -109,9 +106,9 @@ class ListedText:
     def __init__(self, texts: Texts, states: Sequence[AutomatonState]) -> None:
         self._texts = texts
         self._states = states
-        self._after: dict[str, ListedText] = {}
+        self._after: dict[str, _ListedText] = {}
 
-    def after(self, letters: str) -> ListedText:
+    def after(self, letters: str) -> _ListedText:
         """Return the text behind some more letters."""
         found = self._after.get(letters)
         if found is None:
@@ -159,13 +156,6 @@ class ListedText:
 # The words of a command that lines tell apart: those that lead others, and letters of a program.
 
 
-def knows_names_alone(shell: Shell) -> bool:
-    """Whether all that is known of commands is the names of wrappers."""
-    wrapping = shell.wrapping
-    more = wrapping.granting.known, shell.programs, shell.variables.harmless
-    return bool(wrapping.names) and not (any(more) or shell.reader or shell.whole)
-
-
 # Leading words of each kind: wrappers that allow rules unwrap or not, with no, one or two words
 # before the command, in a folder, their options, and operands that a wrapper does not take.
 _LEADING: Final = (
@@ -179,15 +169,13 @@ _UNKNOWN: Final = "-Q"
 # What options and operands of wrappers begin with, where not every word is one.
 _FIRST: Final = "-.,:0123456789abcdef"
 
-# Steps that are remembered.
-_STEPS: Final = 20_000
 
 # Words that begin as one line has it and end as another has it: so many are tried.
 _JOINED: Final = 64
 
 
 @frozen
-class Step:
+class _Step:
     """A leading word at some place: a wrapper, what a wrapper takes, or an assignment.
 
     Attributes:
@@ -208,6 +196,18 @@ class Step:
     place: WordPlace
 
 
+@lru_cache(maxsize=20_000)
+def _step(place: WordPlace, text: str, shell: Shell) -> _Step | None:
+    """Return what a word is at some place, if it is a leading word."""
+    word = Word(text, text)
+    behind = place.after(word, shell)
+    if not behind.leads:
+        return None
+    begins = tuple(dict.fromkeys((text, text.rpartition("/")[2]))) if place.begins(word) else ()
+    refused = text in KEYWORDS or is_assignment(word)
+    return _Step(text, begins, place.sure, place.grants(word), refused, behind)
+
+
 class Names:
     """The programs of a shell that lead others.
 
@@ -222,42 +222,17 @@ class Names:
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
         self.known = shell.wrapping.names | KEYWORDS
-        self._steps: dict[object, Step | None] = {}
 
-    @classmethod
-    @lru_cache(maxsize=64)  # a host has one or two
-    def of(cls, shell: Shell) -> Names:
-        """Return those of *shell*."""
-        return cls(shell)
-
-    def steps(self, place: WordPlace, words: tuple[str, ...]) -> list[Step]:
+    def steps(self, place: WordPlace, words: tuple[str, ...]) -> list[_Step]:
         """Return the steps of those *words* that may lead a command at *place*.
 
         An option that no wrapper is known to take counts only where lines distinguish such options.
         """
         fears = _UNKNOWN in words
-        found = (self._step(place, text) for text in words)
+        found = (_step(place, text, self._shell) for text in words)
         return [step for step in found if step is not None and (fears or step.place.sure)]
 
-    def _step(self, place: WordPlace, text: str) -> Step | None:
-        """Return what a word is at some place, if it is a leading word."""
-        key = place, text
-        if key not in self._steps:
-            if len(self._steps) >= _STEPS:
-                self._steps.clear()
-            self._steps[key] = self._read(place, Word(text, text))
-        return self._steps[key]
-
-    def _read(self, place: WordPlace, word: Word) -> Step | None:
-        behind = place.after(word, self._shell)
-        if not behind.leads:
-            return None
-        named = dict.fromkeys((word.plain, word.plain.rpartition("/")[2]))
-        begins = tuple(named) if place.begins(word) else ()
-        refused = word.plain in KEYWORDS or is_assignment(word)
-        return Step(word.plain, begins, place.sure, place.grants(word), refused, behind)
-
-    def beginning(self, place: WordPlace) -> tuple[Spelling | None, bool]:
+    def beginning(self, place: WordPlace) -> tuple[_Spelling | None, bool]:
         """Return how a program's name begins at *place*, and whether rules that allow match it.
 
         None where a wrapper takes any word there.
@@ -266,7 +241,7 @@ class Names:
         if place.after(word, self._shell).leads:
             return None, False
         told = (each.plain for each in letters if place.after(each, self._shell).leads)
-        return Spelling(told=frozenset(told)), place.grants(word)
+        return _Spelling(told=frozenset(told)), place.grants(word)
 
     def leading(self, patterns: Iterable[Pattern], fresh: str) -> Iterator[str]:
         """Yield the leading words that lines with these patterns distinguish.
@@ -350,7 +325,7 @@ _DIGITS: Final = frozenset("0123456789")
 
 
 @frozen(cache_hash=True)
-class Spelling:
+class _Spelling:
     """The first letters of the name of a program that is no wrapper.
 
     Attributes:
@@ -366,7 +341,7 @@ class Spelling:
     named: bool = True
     told: frozenset[str] = frozenset()
 
-    def after(self, letter: str, names: Names) -> Spelling | None:
+    def after(self, letter: str, names: Names) -> _Spelling | None:
         """Return the spelling with one more letter; None where no program is named so."""
         if (letter == "=" and self.named) or letter in self.told:
             return None
@@ -374,27 +349,13 @@ class Spelling:
         if typed is not None and not any(name.startswith(typed) for name in names.known):
             typed = None
         is_part = letter in _LETTERS or (self.typed != "" and letter in "0123456789+")
-        return _spelling(typed, self.slashed or letter == "/", self.named and is_part)
-
-    def leads(self, names: Names) -> bool:
-        """Whether it is the name of a wrapper."""
-        return self.typed is not None and self.typed in names.known
-
-    def is_keyword(self) -> bool:
-        """Whether it is a word of shells."""
-        return not self.slashed and self.typed in KEYWORDS
-
-
-@lru_cache(maxsize=4096)
-def _spelling(typed: str | None, *about: bool) -> Spelling:
-    slashed, named = about
-    return Spelling(typed, slashed, named)
+        return _Spelling(typed, self.slashed or letter == "/", self.named and is_part)
 
 
 # The search itself.
 
 
-_MOST: Final = len(BY_RANK) - 1
+_MOST: Final = len(_BY_RANK) - 1
 _ASKED: Final = frozenset(each for each in CHANGES if Effect.ALLOW not in each)
 
 
@@ -414,22 +375,22 @@ class _At:
 
     """
 
-    granted: ListedText
-    known: frozenset[ListedText]
-    ambiguous: frozenset[ListedText] = frozenset()
+    granted: _ListedText
+    known: frozenset[_ListedText]
+    ambiguous: frozenset[_ListedText] = frozenset()
     refused: bool = False
     parted: bool = False
-    program: Spelling | None = None
-    named: ListedText | None = None
+    program: _Spelling | None = None
+    named: _ListedText | None = None
     sure: bool = True
 
     @property
-    def strict(self) -> Iterator[ListedText]:
+    def strict(self) -> Iterator[_ListedText]:
         """All texts that strict rules may match."""
         return chain(*self.texts)
 
     @property
-    def texts(self) -> tuple[frozenset[ListedText], frozenset[ListedText]]:
+    def texts(self) -> tuple[frozenset[_ListedText], frozenset[_ListedText]]:
         """The texts that strict rules match, and those that they may match."""
         if self.named is None:
             return self.known, self.ambiguous
@@ -455,7 +416,7 @@ class SimpleSearch:
         self._left = budget
         self._granted = Texts(lists, strict=False).start
         self._known = Texts(lists, strict=True).start
-        self._names = Names.of(shell)
+        self._names = Names(shell)
         self._words = tuple(self._names.leading(lists.patterns, lists.fresh))
         # Where it stands is told by few values, each of which is made once.
         self._made: dict[_At, _At] = {}
@@ -487,7 +448,11 @@ class SimpleSearch:
                 if following in tried:
                     continue
                 tried.add(following)
-                if not self._may_lead_to(*following, wanted):
+                # What goes on behind these words, by any text that begins there.
+                grants = step.place.granting is not None
+                granted = [behind.granted, *[self._granted] * grants]
+                begun = evolve(behind, refused=False) if grants else behind
+                if not self._may_show(begun, wanted, granted, [self._known]):
                     continue
                 self._left -= 1
                 if self._left < 0:
@@ -501,7 +466,10 @@ class SimpleSearch:
         queue = deque((text, at) for at, text in programs.items())
         while queue:
             text, at = queue.popleft()
-            if self._may_end(at) and self._effects(at) in wanted:
+            program = at.program
+            # Words of shells are tried as those that lead.
+            is_keyword = program is not None and not program.slashed and program.typed in KEYWORDS
+            if not (at.parted or is_keyword) and self._effects(at) in wanted:
                 return SearchResult(text)
             for letter in sorted(self._letters(at)):
                 following = self._after(at, letter)
@@ -519,7 +487,7 @@ class SimpleSearch:
     def _one(self, at: _At) -> _At:
         return self._made.setdefault(at, at)
 
-    def _behind(self, at: _At, step: Step) -> tuple[_At, _At]:
+    def _behind(self, at: _At, step: _Step) -> tuple[_At, _At]:
         """Return where a command stands with one more word that leads, and with a blank more."""
         key = at, step.word, step.begins, step.sure, step.grants
         found = self._steps.get(key)
@@ -549,7 +517,7 @@ class SimpleSearch:
         """Return where a command stands behind one more letter of its program, or of the rest."""
         program, named = at.program, at.named
         if letter == " ":
-            leads = program is not None and program.leads(self._names)
+            leads = program is not None and program.typed in self._names.known
             return None if at.parted or leads else self._parted(at)
         if program is not None:
             program = program.after(letter, self._names)
@@ -571,10 +539,6 @@ class SimpleSearch:
         known, ambiguous = (_still_open(text.after(" ") for text in each) for each in at.texts)
         return _At(at.granted.after(" "), known, ambiguous, at.refused, parted=True)
 
-    def _may_end(self, at: _At) -> bool:
-        """Return whether a command may end there; words of shells are tried as those that lead."""
-        return not (at.parted or (at.program is not None and at.program.is_keyword()))
-
     def _effects(self, at: _At) -> Effects:
         """Return what both sides say of a command that ends there."""
         known, ambiguous = ([text.said for text in each] for each in at.texts)
@@ -586,27 +550,17 @@ class SimpleSearch:
             if matched or strictest == _MOST:
                 strictest = min(strictest, rank)
             is_unsure = at.refused and strictest == _MOST
-            said = self._unsure if is_unsure else BY_RANK[strictest]
+            said = self._unsure if is_unsure else _BY_RANK[strictest]
             # What is asked for there and granted by nothing else is not asked for.
-            effects.append(min([said, *(BY_RANK[each[number]] for each in ambiguous)]))
+            effects.append(min([said, *(_BY_RANK[each[number]] for each in ambiguous)]))
         return self._lists.granted(effects)
-
-    def _may_lead_to(self, place: WordPlace, at: _At, wanted: Collection[Effects]) -> bool:
-        """Return whether both sides may decide what goes on behind these words as it is *wanted*.
-
-        By any text that begins there.
-        """
-        if place.granting is None:
-            return self._may_show(at, wanted, [at.granted], [self._known])
-        granted = [at.granted, self._granted]
-        return self._may_show(evolve(at, refused=False), wanted, granted, [self._known])
 
     def _may_show(
         self,
         at: _At,
         wanted: Collection[Effects],
-        granted: Sequence[ListedText],
-        more: Sequence[ListedText] = (),
+        granted: Sequence[_ListedText],
+        more: Sequence[_ListedText] = (),
     ) -> bool:
         """Return whether both sides may decide what goes on from there as it is *wanted*.
 
@@ -628,7 +582,7 @@ class SimpleSearch:
         return (named | {lists.fresh, " ", "/"} | lists.extra) - ACTED_ON
 
 
-def _still_open(texts: Iterable[ListedText]) -> frozenset[ListedText]:
+def _still_open(texts: Iterable[_ListedText]) -> frozenset[_ListedText]:
     """Return the texts of which lines may still say something."""
     return frozenset([text for text in texts if text.may_restrict])
 
@@ -642,14 +596,29 @@ def simple_differences(
 ) -> Generator[Difference, None, set[Effects]]:
     """Yield a difference for each change that is *wanted* and has one; return those left undecided.
 
+    All of them where more is known of commands than the names of wrappers.
+
     Args:
         pair: the calls of the tool that runs commands, its lines compared.
         wanted: changes that no command which was tried shows.
 
     """
     left = {*wanted}
-    search = _search(pair) if left else None
-    while search is not None and left:
+    rows = [row for lookup in pair.lookups for row, _ in lookup.rows]
+    asks = {row.ruleset.dialect.asks for row in rows}
+    shells = {row.ruleset.dialect.shell for row in rows}
+    decides_more = any(row.has_parameters for row in rows) or any(
+        not shell.wrapping.names
+        or any((shell.wrapping.granting.known, shell.programs, shell.variables.harmless))
+        or shell.reader
+        or shell.whole
+        for shell in shells
+    )
+    if not left or len(asks) != 1 or decides_more:
+        return left
+    unsure = Effect.ASK if True in asks else Effect.DENY
+    search = SimpleSearch(pair, pair.shell, unsure, _PLACES)
+    while left:
         found = search.search(stronger(left))
         if found.text is None:
             return left if not found.exact else set()
@@ -659,14 +628,3 @@ def simple_differences(
         yield difference
         left -= weaker([difference.effects])
     return left
-
-
-def _search(pair: CommandPair) -> SimpleSearch | None:
-    """Return the search of commands of plain words; None where more than lines decides."""
-    rows = [row for lookup in pair.lookups for row, _ in lookup.rows]
-    asks = {row.ruleset.dialect.asks for row in rows}
-    if len(asks) != 1:
-        return None
-    if any(row.has_parameters or not knows_names_alone(row.ruleset.dialect.shell) for row in rows):
-        return None
-    return SimpleSearch(pair, pair.shell, Effect.ASK if True in asks else Effect.DENY, _PLACES)

@@ -20,8 +20,6 @@ from zlib import crc32
 from policy.core import expressions as re
 from policy.hosts.data import FindingTexts
 
-__all__ = ["compiled", "each_name", "expression", "find", "table"]
-
 find: Final = FindingTexts("policy.hosts.claude")
 
 _FOLDER: Final = Path(__file__).parent

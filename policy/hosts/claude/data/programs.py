@@ -11,8 +11,6 @@ from policy.core.values import evolve
 from policy.hosts.claude.data import each_name, expression, table
 from policy.hosts.claude.data.unchecked import SETTLED, UNCHECKED, UNEXPANDED
 
-__all__ = ["EDITING_PROGRAMS", "GRANTING", "READ_ONLY_PROGRAMS", "WRAPPING"]
-
 # A key of a program in the file -> the attribute of `Program`, where the names differ.
 _ATTRIBUTES: Final = {
     "auto_allowed": "harmless",

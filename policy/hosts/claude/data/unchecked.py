@@ -8,8 +8,6 @@ from typing import Any, Final
 from policy.hosts.claude.data import each_name, expression, table
 from policy.hosts.claude.data.shell import COUNTED
 
-__all__ = ["EXACT_ONLY", "GUARDED", "SETTLED", "STARTING", "UNCHECKED", "UNEXPANDED"]
-
 _DATA: Final[Mapping[str, Any]] = table("unchecked")
 
 # What sets one of these, or takes it away, changes how a shell reads what follows.

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
     from policy.commands.knowledge import Shell
 
-__all__ = ["INSIDE", "WORDS", "ill_formed", "read_script"]
-
 
 # The kinds of words. Which of them are taken for what they are is for who reads words to say.
 WORDS: Final = frozenset(
@@ -282,14 +280,14 @@ _PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
 _GLUED: Final = re.compile(r"\{\S")
 
 
-class NotRead(Exception):
+class _NotRead(Exception):
     """A shell may see another end of a statement or an expansion than the grammar does."""
 
 
-class TreeReader:
+class _TreeReader:
     """Walks a tree once, and reads it into a script.
 
-    Its methods raise `NotRead`.
+    Its methods raise `_NotRead`.
     """
 
     def __init__(self, source: bytes, shell: Shell) -> None:
@@ -312,7 +310,7 @@ class TreeReader:
     def refuse(unread: bool) -> None:  # noqa: FBT001  # it is all that counts
         """Raise where the grammar may have *unread* something."""
         if unread:
-            raise NotRead
+            raise _NotRead
 
     def word(self, node: Node, depth: int) -> Word:
         """Return a word; commands that are substituted in it become commands before it."""
@@ -864,10 +862,10 @@ def read_script(text: str, shell: Shell) -> Script | None:
     root = parser.parse(source).root_node
     if root.has_error or any(_uncovered(root, source)):
         return None
-    reader = TreeReader(source, shell)
+    reader = _TreeReader(source, shell)
     try:
         reader.statement(root, 0)
-    except NotRead:
+    except _NotRead:
         return None
     ill = ill_formed(root, source)
     if ill is not None:

@@ -11,19 +11,6 @@ from policy.core import expressions as re
 from policy.core.values import Final
 from policy.patterns.tokens import Gap, OneOf, Token
 
-__all__ = [
-    "COMPOUND",
-    "TESTS",
-    "doubtful",
-    "ends_unknown",
-    "has_late_keyword",
-    "hides",
-    "is_joined_oddly",
-    "is_plain_test",
-    "traced",
-]
-
-
 # What looks like a blank and is none to a shell.
 _ODD_BLANKS: Final = frozenset(
     "\xa0\xad\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"

@@ -32,28 +32,6 @@ from policy.core.values import TYPE_CHECKING, Final, evolve, frozen
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell, Wrapper
 
-__all__ = [
-    "DOCUMENT",
-    "MORE",
-    "ClaudeCommand",
-    "ClaudeRedirection",
-    "WholeCommand",
-    "as_granted",
-    "as_text",
-    "exposed",
-    "is_fragment",
-    "is_quiet",
-    "is_requoted",
-    "match_texts",
-    "matches",
-    "may_vanish",
-    "requoted",
-    "shortened",
-    "spells_several",
-    "stages_of",
-    "with_single_blanks",
-]
-
 
 # --- what was read, as this host has it --------------------------------------------------------
 
@@ -94,7 +72,7 @@ class ClaudeCommand(Command):
 # --- texts of simple commands ------------------------------------------------------------------
 
 
-def behind_options(
+def _behind_options(
     words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool
 ) -> int | None:
     """Return the number of the word behind all of a wrapper; None where that is not known.
@@ -182,12 +160,12 @@ _ELSEWHERE: Final = re.compile(r"^[.~]*[/\\]|[/\\][/\\]|:[/\\.]|(?:^|[/\\])\.\.(
 def as_granted(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
     """Return the command behind what rules that allow unwrap."""
     start = 0
-    while start < len(words) - 1 and is_safe_assignment(words[start], shell):
+    while start < len(words) - 1 and _is_safe_assignment(words[start], shell):
         start += 1
     while start < limits.NESTING and (
         wrapper := shell.wrapping.granting.known.get(words[start].plain)
     ):
-        behind = behind_options(words, start, wrapper, quoted=False)
+        behind = _behind_options(words, start, wrapper, quoted=False)
         if behind is None or behind == len(words):
             break
         if words[behind].raw in KEYWORDS and words[behind].raw not in shell.wrapping.names:
@@ -208,14 +186,14 @@ def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
         return False
     if matches(wrapper.idle, words[1].plain):
         return False
-    behind = behind_options(words, 0, wrapper, quoted=True)
+    behind = _behind_options(words, 0, wrapper, quoted=True)
     started = words[1 if behind is None or behind == len(words) else behind].plain
     if wrapper.runs and not matches(wrapper.runs, started):
         return True
     return behind is None and (words[1].plain.startswith("-") or bool(wrapper.operands))
 
 
-def is_safe_assignment(word: Word, shell: Shell) -> bool:
+def _is_safe_assignment(word: Word, shell: Shell) -> bool:
     """Whether *word* sets a variable that the host takes for harmless to a plain value."""
     match = ASSIGNMENT.match(word.raw) if "=" in word.raw else None
     if match is None or match[2] or word.raw[match.end() - 2] == "+":

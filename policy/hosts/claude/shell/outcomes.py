@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from policy.tables.dialect import Dialect
     from policy.tables.row import Row
 
-__all__ = ["CommandRules"]
-
 
 class CommandRules(PartRules):
     """Decides a command: parts and files, exact rules for all of it, background commands."""
@@ -76,7 +74,7 @@ class CommandRules(PartRules):
         may_open = all(outcome.effect is Effect.ALLOW for outcome in files)
         starred = not (granted and may_open) or (bool(command.redirections) and not whole.piped)
         withheld = [*_withheld(row, whole, starred=starred)]
-        spelled = WholeRules.of(row).spelled if whole.spelled else {}
+        spelled = _WholeRules.of(row).spelled if whole.spelled else {}
         index = next((spelled[text] for text in whole.texts if text in spelled), None)
         if (
             index is not None
@@ -163,7 +161,7 @@ class CommandRules(PartRules):
         files = row.opening(tool)
         if files.constant is not None and not shell.whole:
             return files.constant
-        if file.shadowed and not denies_files(row, tool):
+        if file.shadowed and not _denies_files(row, tool):
             return HARMLESS
         if file.guarded:
             return guarded(rules)
@@ -208,7 +206,7 @@ def _needs_rule(text: str, shell: Shell) -> bool:
 
 
 @frozen
-class WholeRules:
+class _WholeRules:
     """How the entries of a row apply to a command as a whole.
 
     Attributes:
@@ -223,7 +221,7 @@ class WholeRules:
     joined: Index
 
     @classmethod
-    def of(cls, row: Row) -> WholeRules:
+    def of(cls, row: Row) -> _WholeRules:
         """Return how the entries of *row* do."""
         found = row.memory.get("whole rules")
         if isinstance(found, cls):
@@ -252,7 +250,7 @@ def _withheld(row: Row, whole: WholeCommand, *, starred: bool) -> Iterator[Outco
 
     Rules with a star count where *starred* says so: not where each part is allowed by itself.
     """
-    rules = WholeRules.of(row)
+    rules = _WholeRules.of(row)
     texts = (each for text in whole.texts for each in with_single_blanks(text))
     found = [index for text in texts if (index := row.first(text)) != NO_MATCH]
     for text in whole.pieces if rules.joining else ():
@@ -352,7 +350,7 @@ def _kept_below(files: Row, name: str) -> Outcome:
     return min(found, key=strictness, default=HARMLESS)
 
 
-def denies_files(row: Row, tool: str) -> bool:
+def _denies_files(row: Row, tool: str) -> bool:
     """Return whether a rule denies some file, or every one, as a call of *tool*."""
     shadows = row.ruleset.dialect.shell.files.shadows
     any_file = row.ruleset.row(shadows) if shadows else row

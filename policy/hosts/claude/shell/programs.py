@@ -17,29 +17,9 @@ from policy.core import expressions as re
 from policy.core.values import Final, evolve, frozen
 from policy.hosts.claude.shell.match_texts import ClaudeRedirection, matches
 
-__all__ = [
-    "GLOB",
-    "SEVERAL",
-    "Examined",
-    "FolderChanges",
-    "below",
-    "emptied",
-    "examine",
-    "has",
-    "is_home_of_other",
-    "is_indirect",
-    "is_unwritable",
-    "lists",
-    "looks_for_one",
-    "planted",
-    "plants",
-    "somewhere",
-    "split",
-]
-
 
 @frozen
-class ParsedArguments:
+class _ParsedArguments:
     """The arguments of a program: what begins like an option, and the rest.
 
     Attributes:
@@ -58,7 +38,7 @@ class ParsedArguments:
     named: list[Word]
 
 
-def split(program: Program, rest: list[Word]) -> ParsedArguments:
+def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
     """Return which of the words behind a program are options, and which are operands."""
     options: list[Word] = []
     operands: list[Word] = []
@@ -107,24 +87,24 @@ def split(program: Program, rest: list[Word]) -> ParsedArguments:
             if program.runs:
                 operands += rest[index:]
                 break
-    return ParsedArguments(options, operands, files, known, named)
+    return _ParsedArguments(options, operands, files, known, named)
 
 
-def has(options: list[Word], wanted: str) -> bool:
+def _has(options: list[Word], wanted: str) -> bool:
     """Return whether one of the options is *wanted*."""
     return any(matches(wanted, option.plain) for option in options)
 
 
 # Stars that are all that stands in the last segments of a name.
 _STARS: Final = re.compile(r"(?:(?:^|/)\*+)+/*\Z")
-GLOB: Final = re.compile(r"[*?\[]")
+_SOME_GLOB: Final = re.compile(r"[*?\[]")
 
 # What a shell puts something else for: `$X`, `$(ls)`. `$'x'` is a text, and `${X:?}` is never
 # empty, which is what hosts tell their users to write.
 _PUT_IN: Final = re.compile(r"\$(?!'|\{(?!HOME:|(?:OLD)?PWD:)\w+:\?[^{}$`]*\})|`")
 
 
-def emptied(name: str) -> str | None:
+def _emptied(name: str) -> str | None:
     """Return the folder that stars at the end of *name* empty, None where there are none."""
     folder = name
     while (found := _STARS.search(folder)) is not None:
@@ -134,7 +114,7 @@ def emptied(name: str) -> str | None:
     return folder or ("/" if name.startswith("/") else ".")
 
 
-def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
+def _is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
     """Return whether a host cannot tell which folders a removal empties.
 
     Args:
@@ -145,7 +125,7 @@ def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
     """
     if not word.known or word.guessed:
         return _PUT_IN.search(word.raw) is not None
-    if emptied(word.plain) is None:
+    if _emptied(word.plain) is None:
         return False
     is_plain = _ONE_STAR.fullmatch(word.plain) is not None and ".." not in word.plain
     return parents or astray or not is_plain
@@ -155,9 +135,9 @@ def is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
 _ONE_STAR: Final = re.compile(r"(?!~[^/])(?:[^*?\[]*/)?\*")
 
 
-def lists(program: Program, given: ParsedArguments) -> bool:
+def _lists(program: Program, given: _ParsedArguments) -> bool:
     """Whether it reads the folder it runs in where it names no file."""
-    return program.lists and (not program.lists_if or has(given.options, program.lists_if))
+    return program.lists and (not program.lists_if or _has(given.options, program.lists_if))
 
 
 def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
@@ -167,7 +147,7 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
         case Files.ALL:
             return operands
         case Files.REST:
-            return operands if has(rest, program.given) else operands[1:]
+            return operands if _has(rest, program.given) else operands[1:]
         case Files.SETS:
             deletes = any(word.plain[:1] == "-" and "d" in word.plain for word in rest)
             return operands[1 if deletes else 2 :]
@@ -175,7 +155,7 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
             return operands[:-1] if len(operands) > 1 else operands
         case Files.SLASHED:
             some = [*operands, *_attached(rest)]
-            is_given = has(rest, program.given)
+            is_given = _has(rest, program.given)
             return some if is_given else [w for w in some if _SLASHED.search(w.plain)]
         case Files.LEADING:
             given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
@@ -225,8 +205,8 @@ def is_indirect(name: str) -> bool:
     return ".." in name and _INDIRECT.search(name) is not None
 
 
-def files_of(
-    program: Program, rest: list[Word], given: ParsedArguments, shell: Shell, *, spared: bool
+def _files_of(
+    program: Program, rest: list[Word], given: _ParsedArguments, shell: Shell, *, spared: bool
 ) -> tuple[ClaudeRedirection, ...]:
     """Return the files that a program opens; it writes none where it is *spared*."""
     tools = shell.files
@@ -244,7 +224,7 @@ def files_of(
         if reads:
             # Behind a file an option is another.
             names += [None] * any(is_indirect(word.plain) for word in given.options)
-            if not words and lists(program, given):
+            if not words and _lists(program, given):
                 names.append(".")
             is_named = [(w.known or w.vetted) and not _is_expandable(w) for w in words]
         else:
@@ -291,13 +271,13 @@ def _is_devious(word: Word, program: Program, *, reads: bool, spared: bool) -> b
     )
 
 
-def _removable(given: ParsedArguments) -> list[Word]:
+def _removable(given: _ParsedArguments) -> list[Word]:
     """Return the operands of a removal; an option of an unknown value may be some: `-$X`."""
     return [*given.named, *(each for each in given.options if not each.known)]
 
 
 def _of_patterns(
-    program: Program, rest: list[Word], given: ParsedArguments, known: set[str | None], tool: str
+    program: Program, rest: list[Word], given: _ParsedArguments, known: set[str | None], tool: str
 ) -> Iterator[ClaudeRedirection]:
     """Yield what a program may read of the files that a shell puts for its patterns."""
     # The words that a shell puts names for, of which a program may read any.
@@ -361,23 +341,23 @@ def is_home_of_other(word: Word) -> bool:
     return word.plain[:1] == "~" and word.plain[1:2] not in ("", "/")
 
 
-def _removed(word: Word, given: ParsedArguments, shell: Shell) -> Iterator[ClaudeRedirection]:
+def _removed(word: Word, given: _ParsedArguments, shell: Shell) -> Iterator[ClaudeRedirection]:
     """Yield what the removal of one operand counts as; what it empties ends in one star."""
     tool, parents = shell.files.removes, _with_parents(given)
-    if word.plain.startswith("//") or is_unresolved(word, parents=parents, astray=False):
+    if word.plain.startswith("//") or _is_unresolved(word, parents=parents, astray=False):
         yield ClaudeRedirection(None, writes=False, tool=tool, guarded=True)
     name: str | None = word.plain or "."  # without a name it is the folder itself
     if word.known and name is not None:
-        folder = emptied(name)
-        if folder is None or not GLOB.search(folder):
+        folder = _emptied(name)
+        if folder is None or not _SOME_GLOB.search(folder):
             emptied_name = name if folder is None else f"{folder.rstrip('/')}/*"
             yield ClaudeRedirection(emptied_name, writes=False, tool=tool)
     if word.glob or not word.known:
         yield ClaudeRedirection(None, writes=False, tool=tool)
 
 
-def _with_parents(given: ParsedArguments) -> bool:
-    return has(given.options, "-[a-z]*p[a-z]*|--p.*")
+def _with_parents(given: _ParsedArguments) -> bool:
+    return _has(given.options, "-[a-z]*p[a-z]*|--p.*")
 
 
 _OPTION: Final = re.compile(r"-[PLe@]+")
@@ -387,7 +367,7 @@ _UNKNOWN: Final = re.compile(r"[*?\[\]$`]|~[^/]")
 _MOST: Final = 6
 
 
-def below(folder: str, name: str) -> str:
+def _below(folder: str, name: str) -> str:
     """Return a name as it is known in the folder from which one went to *folder*."""
     return name if not folder or name[:1] in ("/", "~") else f"{folder}/{name}"
 
@@ -405,7 +385,7 @@ def somewhere(file: ClaudeRedirection) -> ClaudeRedirection:
 _LOOSE: Final = re.compile(r"\|\||[;\n]|(?<!&)&(?!&)|&&&")
 
 
-def is_no_change(words: Sequence[Word], text: str, cwd: str, *, first: bool) -> bool:
+def _is_no_change(words: Sequence[Word], text: str, cwd: str, *, first: bool) -> bool:
     """Return whether the host takes a command that goes to *cwd*, in which it is, for no change.
 
     Args:
@@ -496,18 +476,18 @@ def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examin
         if not joined and matches(program.before, option) and at < len(rest):
             value, at = rest[at].plain, at + 1
         if value and matches(program.enters, option):
-            folder = below(folder, value)
+            folder = _below(folder, value)
     inner = program.subcommands.get(rest[at].plain) if at < len(rest) else None
     known = _known(inner or program, rest[at + 1 :], shell)
     opened = (
-        evolve(file, target=below(folder, file.target)) if file.target else file
+        evolve(file, target=_below(folder, file.target)) if file.target else file
         for file in known.opened
     )
     return evolve(known, harmless=False, opened=tuple(opened), stays=True)
 
 
 def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
-    given = split(program, rest)
+    given = _split(program, rest)
     if program.runs:
         inner = shell.programs.known.get(given.operands[0].plain) if given.operands else None
         blind = inner is not None and (bool(inner.files) or _reads_more(inner, given.operands[1:]))
@@ -517,8 +497,8 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         harmless &= all(word.literal and not word.glob for word in rest)
         return Examined(program, harmless, stays=bool(inner and inner.stays), blind=blind)
     ways = [program] if _harmless(program, rest, given) else []
-    ways += (form for form in program.forms if _harmless(form, rest, split(form, rest)))
-    opened = files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
+    ways += (form for form in program.forms if _harmless(form, rest, _split(form, rest)))
+    opened = _files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
     if program.moves and not given.named:
         opened = (ClaudeRedirection("~", writes=False, tool=shell.files.reads),)
     in_place, moves = False, 0
@@ -535,7 +515,7 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
         bool(ways),
         opened,
         program.removes
-        and any(is_unresolved(w, parents=parents, astray=True) for w in _removable(given)),
+        and any(_is_unresolved(w, parents=parents, astray=True) for w in _removable(given)),
         moves,
         in_place,
         stays=program.stays,
@@ -547,23 +527,23 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
 def _reads_more(inner: Program, rest: list[Word]) -> bool:
     """Whether a program names files of its own beside those that are piped to it."""
     if inner.reads is Files.REST:
-        return len(split(inner, rest).operands) > 1
+        return len(_split(inner, rest).operands) > 1
     return inner.reads is Files.ALL and bool(inner.values) and bool(rest)
 
 
 def _is_relative(
-    program: Program, opened: tuple[ClaudeRedirection, ...], given: ParsedArguments, shell: Shell
+    program: Program, opened: tuple[ClaudeRedirection, ...], given: _ParsedArguments, shell: Shell
 ) -> bool:
     names = [file.target for file in opened if file.tool == shell.files.reads]
-    if lists(program, given) and (not names or not given.operands):
+    if _lists(program, given) and (not names or not given.operands):
         return True
     if program.reads is not Files.NONE and any(not word.plain for word in given.operands):
         return True
     return any(name is None or name[:1] not in ("/", "~") for name in names)
 
 
-def _harmless(program: Program, rest: list[Word], given: ParsedArguments) -> bool:
-    if not program.harmless or not given.known or has(given.options, program.unsafe):
+def _harmless(program: Program, rest: list[Word], given: _ParsedArguments) -> bool:
+    if not program.harmless or not given.known or _has(given.options, program.unsafe):
         return False
     if not program.texts and any(not word.literal for word in rest):
         return False
@@ -571,7 +551,7 @@ def _harmless(program: Program, rest: list[Word], given: ParsedArguments) -> boo
         return False
     if program.spelling and not all(matches(program.spelling, word.raw) for word in rest):
         return False
-    if program.needs and not has(given.options, program.needs):
+    if program.needs and not _has(given.options, program.needs):
         return False
     if program.once and sum(matches(program.needs, each.plain) for each in given.options) > 1:
         return False
@@ -621,7 +601,7 @@ class FolderChanges:
         """Note the changes of folder of a command; *first* if it is the first of the script."""
         self.count += known.moves
         if known.in_place:
-            self.count += not is_no_change(words, self._text, self._shell.cwd, first=first)
+            self.count += not _is_no_change(words, self._text, self._shell.cwd, first=first)
         self.stays |= known.stays
         self.relative |= known.relative
 
@@ -639,7 +619,7 @@ class FolderChanges:
             return
         self.astray |= self._here is None
         before = self.possible if self._here is None else [self._here]
-        found = [folder, *(below(each, folder) for each in before)]
+        found = [folder, *(_below(each, folder) for each in before)]
         if self._here is not None:
             self._here = found[-1]
         self.possible += (each for each in dict.fromkeys(found) if each not in self.possible)
@@ -650,7 +630,7 @@ class FolderChanges:
             if file.target is None or file.target[:1] in ("/", "~", ""):
                 continue
             for folder in self.possible:
-                yield evolve(file, target=below(folder, file.target))
+                yield evolve(file, target=_below(folder, file.target))
             if self.astray and not file.writes:
                 yield evolve(file, adrift=True)
 

@@ -53,17 +53,14 @@ from policy.hosts.claude.shell.simple import (
     shell_of,
 )
 
-__all__ = ["read_whole"]
-
-
 # A file of which nothing is known, and that no rule allows.
-GUARDED: Final = ClaudeRedirection(None, writes=False, guarded=True)
+_GUARDED: Final = ClaudeRedirection(None, writes=False, guarded=True)
 
 # A shell opens a connection by these, and no file.
 _NETWORK: Final = ("/dev/tcp/", "/dev/udp/")
 
 
-def redirected(targets: Iterable[Redirection]) -> Iterator[ClaudeRedirection]:
+def _redirected(targets: Iterable[Redirection]) -> Iterator[ClaudeRedirection]:
     """Yield the files of redirections, and what their names may be those of besides."""
     for file in targets:
         name, writes = file.target, file.writes
@@ -74,7 +71,7 @@ def redirected(targets: Iterable[Redirection]) -> Iterator[ClaudeRedirection]:
             if is_indirect(name) or name.startswith(_NETWORK):
                 yield ClaudeRedirection(None, writes)
             if writes and is_unwritable(name):
-                yield GUARDED
+                yield _GUARDED
 
 
 # --- removals ----------------------------------------------------------------------------------
@@ -88,7 +85,7 @@ _BLANK: Final = re.compile(r"\\[ntr]")
 _GIVES_SCRIPT: Final = re.compile(r"[-+]\S*c\S*")
 
 
-def removes(text: str) -> bool:
+def _removes(text: str) -> bool:
     """Return whether a text names a program that removes files, quoted or not."""
     spaced = _BLANK.sub(" ", text)
     bare = [_QUOTES.sub("", each) for each in (text, spaced)]
@@ -97,18 +94,18 @@ def removes(text: str) -> bool:
     )
 
 
-def may_give_removal(text: str) -> bool:
+def _may_give_removal(text: str) -> bool:
     """Return whether *text* may give a shell a script that removes files."""
     bare = _QUOTES.sub("", text)
     words = bare.split() if "sh" in bare.lower() else []
     return (
         any(shell_of(word.strip("(){};&|`")) in SHELLS for word in words)
         and any(map(_GIVES_SCRIPT.fullmatch, words))
-        and (removes(text) or ("$'" in text and "\\" in text))
+        and (_removes(text) or ("$'" in text and "\\" in text))
     )
 
 
-def removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
+def _removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
     """Return whether *text* removes files, and what a variable holds that one of *commands* sets.
 
     Its value is unknown, or that of a critical folder.
@@ -123,7 +120,7 @@ def removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
         for command in commands
         for word in command.words
     )
-    return sets and "$" in text and removes(text)
+    return sets and "$" in text and _removes(text)
 
 
 # --- a script ----------------------------------------------------------------------------------
@@ -140,7 +137,7 @@ _GIVEN_GLOB = re.compile(r"<<<[ \t]*[^\s'\"]*[*?\[]")
 _SET_BY_SHELL = re.compile(rf"\$[{re.escape(''.join(SET_BY_SHELL))}]")
 
 
-class ScriptReading:
+class _ScriptReading:
     """Reads one script: its parts, and the files they open.
 
     Attributes:
@@ -158,7 +155,7 @@ class ScriptReading:
         self.script = script
         self.shell = shell
         self.parts: list[CommandPart] = []
-        self.files = [*redirected(script.targets)]
+        self.files = [*_redirected(script.targets)]
         self.astray = False
         self.ambiguities: list[Ambiguity] = []
         names = [file.target or "" for file in script.targets]
@@ -201,7 +198,7 @@ class ScriptReading:
         if not (self.parts or self.files or self._opaque):
             self.parts.append(CommandPart("", harmless=True))  # nothing runs
         if self._is_guarded():
-            self.files.append(GUARDED)
+            self.files.append(_GUARDED)
 
     def _read_any(self) -> None:
         """Note that any file may be read, which counts where a rule denies one."""
@@ -239,8 +236,8 @@ class ScriptReading:
         return (
             self.shell.traced
             or self.script.unclosed
-            or may_give_removal(self.text)
-            or removes_unknown(self.text, self.script.commands)
+            or _may_give_removal(self.text)
+            or _removes_unknown(self.text, self.script.commands)
         )
 
     def _statements(self) -> Iterator[CommandPart]:
@@ -299,7 +296,7 @@ class ScriptReading:
         lost = len(self._moved) > _FOLLOWED
         inside = self._read(("" if lost else "".join(self._moved)) + text, self.shell)
         files = [ClaudeRedirection.of(file) for file in inside.redirections]
-        self.files += (file for file in files if file != GUARDED or not self.shell.traced)
+        self.files += (file for file in files if file != _GUARDED or not self.shell.traced)
         return [known for part in inside.parts for known in (part.text, *part.match_texts)]
 
     def _opens(self, facts: CommandFacts, *, led: bool) -> bool:
@@ -406,7 +403,7 @@ def read_whole(text: str, shell: Shell) -> ClaudeCommand:
     opaque = script.opaque
     if script.background:
         script.note("&", "starts a background command")
-    read = ScriptReading(text, script, shell, read_whole)
+    read = _ScriptReading(text, script, shell, read_whole)
     read.run()
     return ClaudeCommand(
         tuple(read.parts),
@@ -491,7 +488,7 @@ _LEADING: Final = re.compile(r"\A(?:[!({\s]|(?:if|then|elif|else|while|until|do)
 _BETWEEN: Final = re.compile(r"\s*(?:[;|\n]+|&(?![>&])|&&)\s*")
 
 
-def _is_spelled(read: ScriptReading) -> bool:
+def _is_spelled(read: _ScriptReading) -> bool:
     """Return whether a rule that spells out what was read allows it."""
     script, text = read.script, read.text
     if script.split or script.background or read.astray or read.is_scattered:

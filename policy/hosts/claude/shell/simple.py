@@ -45,16 +45,6 @@ from policy.hosts.claude.shell.programs import (
     planted,
 )
 
-__all__ = [
-    "CommandFacts",
-    "Texts",
-    "facts_of",
-    "has_half_assignment",
-    "is_environment",
-    "shell_of",
-]
-
-
 # --- commands that no rule may allow, nor what stands beside them ------------------------------
 
 # Builtins before which a variable that is set may stay set.
