@@ -50,11 +50,8 @@ def opening_differences(
     And one for each change of files that commands are redirected to or from, whatever else
     changes: no other command names the rules about files that decide it.
 
-    Args:
-        pair: the calls of the tool that runs commands.
-        opened: tools, and how both sides decide other files as calls of them.
-        known: the changes that need no further one.
-
+    *opened* is how both sides decide other files as calls of tools; *known* changes need no
+    further one.
     """
     shown = weaker({*known})
     for shell in (pair.shells or (pair.shell,)) if opened else ():
@@ -70,13 +67,7 @@ def opening_differences(
 
 
 class _Openings:
-    """Commands of some lists that open files.
-
-    Args:
-        pair: the lists, and what a command gets of both sides.
-        shell: how commands are read.
-
-    """
+    """Commands of some lists that open files."""
 
     def __init__(self, pair: CommandPair, shell: Shell) -> None:
         self._pair = pair

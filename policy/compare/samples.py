@@ -73,13 +73,7 @@ _TOLD: Final = ("", "5 ")
 
 
 def sampled_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator[Difference]:
-    """Yield a difference of such commands for each change that one shows.
-
-    Args:
-        pair: the calls of the tool that runs commands.
-        known: the changes that need no further one.
-
-    """
+    """Yield a difference of such commands for each change that one shows, but those *known*."""
     shown = weaker({*known})
     lines = _ChangedLines(pair)
     for text in islice(_tried(pair, lines, shown), _MOST):
@@ -113,14 +107,7 @@ def _tried(pair: CommandPair, lines: _ChangedLines, shown: set[Effects]) -> Iter
 
 @values.frozen
 class _ChangedLine:
-    """A line of one side alone, and the changes that it may cause.
-
-    Attributes:
-        effect: what it says.
-        pattern: its pattern.
-        changes: those changes.
-
-    """
+    """A line of one side alone, and the changes that it may cause."""
 
     effect: Effect
     pattern: Pattern
@@ -241,11 +228,7 @@ class _ChangedLines:
     def _granted(self, number: int, pattern: Pattern, effect: Effect) -> Effect:
         """Return the most that a list grants of commands that a strict line knows by another text.
 
-        Args:
-            number: the list.
-            pattern: that of the line.
-            effect: what the line says.
-
+        The line has *pattern* and says *effect*.
         """
         view, shell = self._pair.views[number], self._pair.shell
         first = self._pair.containing(pattern, number)
@@ -369,13 +352,7 @@ def _spells_operators(pattern: Pattern) -> bool:
 
 
 class _Samples:
-    """Commands that some lists know by a changed line, by what else lines and a shell know.
-
-    Args:
-        pair: the lists.
-        shell: how commands are read.
-
-    """
+    """Commands that some lists know by a changed line, by what else lines and a shell know."""
 
     def __init__(self, pair: CommandPair, shell: Shell) -> None:
         self._fresh, self._views, self._shell = pair.fresh, pair.views, shell

@@ -34,18 +34,11 @@ _RANK: Final = {effect: rank for rank, effect in enumerate(_BY_RANK)}
 
 @frozen(eq=False)
 class _List:
-    """One of the lists.
-
-    Attributes:
-        view: the list.
-        otherwise: what it says of a text that no line matches.
-        edits: the lines one of which decides any difference.
-
-    """
+    """One of the lists."""
 
     view: View
-    otherwise: Effect
-    edits: frozenset[int]
+    otherwise: Effect  # what it says of a text that no line matches
+    edits: frozenset[int]  # the lines one of which decides any difference
 
     def effect(self, line: int) -> Effect:
         return self.otherwise if line == NO_MATCH else self.view.effect(line)
@@ -95,13 +88,7 @@ class Texts:
 
 
 class _ListedText:
-    """One of them.
-
-    Args:
-        texts: all.
-        states: where the lines of each list stand.
-
-    """
+    """One of *texts*; *states* tell where the lines of each list stand."""
 
     def __init__(self, texts: Texts, states: Sequence[AutomatonState]) -> None:
         self._texts = texts
@@ -176,24 +163,14 @@ _JOINED: Final = 64
 
 @frozen
 class _Step:
-    """A leading word at some place: a wrapper, what a wrapper takes, or an assignment.
-
-    Attributes:
-        word: the word.
-        begins: the names of the program, where a strict rule matches a command from here on.
-        sure: whether a command surely starts here.
-        grants: whether a rule that allows matches a command from here on.
-        refused: whether no rule may allow that command.
-        place: what is known of the next word.
-
-    """
+    """A leading word at some place: a wrapper, what a wrapper takes, or an assignment."""
 
     word: str
-    begins: tuple[str, ...]
-    sure: bool
-    grants: bool
-    refused: bool
-    place: WordPlace
+    begins: tuple[str, ...]  # the program's names, where a strict rule matches a command from here
+    sure: bool  # a command surely starts here
+    grants: bool  # a rule that allows matches a command from here on
+    refused: bool  # no rule may allow that command
+    place: WordPlace  # what is known of the next word
 
 
 @lru_cache(maxsize=20_000)
@@ -326,19 +303,12 @@ _DIGITS: Final = frozenset("0123456789")
 
 @frozen(cache_hash=True)
 class _Spelling:
-    """The first letters of the name of a program that is no wrapper.
+    """The first letters of the name of a program that is no wrapper."""
 
-    Attributes:
-        typed: what is behind its last slash, as long as the name of a wrapper begins so.
-        slashed: whether it has a slash.
-        named: whether it may be the name of a variable so far.
-        told: the letters that operands of a wrapper begin with, before the first letter.
-
-    """
-
-    typed: str | None = ""
-    slashed: bool = False
-    named: bool = True
+    typed: str | None = ""  # behind its last slash, as long as the name of a wrapper begins so
+    slashed: bool = False  # it has a slash
+    named: bool = True  # it may be the name of a variable so far
+    # The letters that operands of a wrapper begin with, before the first letter.
     told: frozenset[str] = frozenset()
 
     def after(self, letter: str, names: Names) -> _Spelling | None:
@@ -361,28 +331,16 @@ _ASKED: Final = frozenset(each for each in CHANGES if Effect.ALLOW not in each)
 
 @frozen(cache_hash=True)
 class _At:
-    """Where a command stands.
+    """Where a command stands."""
 
-    Attributes:
-        granted: the text that rules which allow match.
-        known: the texts that strict rules match.
-        ambiguous: the texts that strict rules may match.
-        refused: whether no rule may allow it.
-        parted: whether a word must come.
-        program: the letters of its program so far, while that is the last word.
-        named: the program without the folder before it.
-        sure: whether strict rules surely match that.
-
-    """
-
-    granted: _ListedText
-    known: frozenset[_ListedText]
-    ambiguous: frozenset[_ListedText] = frozenset()
-    refused: bool = False
-    parted: bool = False
-    program: _Spelling | None = None
-    named: _ListedText | None = None
-    sure: bool = True
+    granted: _ListedText  # the text that rules which allow match
+    known: frozenset[_ListedText]  # the texts that strict rules match
+    ambiguous: frozenset[_ListedText] = frozenset()  # those that they may match
+    refused: bool = False  # no rule may allow it
+    parted: bool = False  # a word must come
+    program: _Spelling | None = None  # its letters so far, while that is the last word
+    named: _ListedText | None = None  # the program without the folder before it
+    sure: bool = True  # strict rules surely match that
 
     @property
     def strict(self) -> Iterator[_ListedText]:

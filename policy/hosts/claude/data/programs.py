@@ -11,37 +11,6 @@ from policy.core.values import evolve
 from policy.hosts.claude.data import each_name, expression, table
 from policy.hosts.claude.data.unchecked import SETTLED, UNCHECKED, UNEXPANDED
 
-# A key of a program in the file -> the attribute of `Program`, where the names differ.
-_ATTRIBUTES: Final = {
-    "auto_allowed": "harmless",
-    "value_options": "values",
-    "file_options": "files",
-    "skipped_options": "skipped",
-    "unsafe_options": "unsafe",
-    "needed_options": "needs",
-    "needed_once": "once",
-    "options_first": "leading",
-    "double_dash": "ends",
-    "first_operand": "first",
-    "most_operands": "most",
-    "no_expression": "given",
-    "changes_folder": "moves",
-    "runs_operands": "runs",
-    "expansions": "texts",
-    "unquoted": "spelled",
-    "unwrapped": "direct",
-    "options_before": "before",
-    "folder_options": "enters",
-}
-_WRAPPER_ATTRIBUTES: Final = {
-    "value_options": "values",
-    "needs_option": "needs",
-    "one_option": "single",
-    "double_dash": "ends",
-    "program": "runs",
-    "appends_operands": "appends",
-    "idle_options": "idle",
-}
 _FILES: Final = {"reads", "writes", "uproots"}
 _OPTIONS: Final = {"letters", "names", "values", "counts", "attached", "numbered", "also", "flags"}
 
@@ -52,6 +21,7 @@ class _Reader:
     def __init__(self, name: str) -> None:
         read = table(name)
         self.expression = partial(expression, named=read.get("expressions", {}))
+        self._attributes: Mapping[str, str] = read["attributes"]
         self._tables = dict(read.get("templates", {})) | each_name(read.get("programs", {}))
 
     def full(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +35,7 @@ class _Reader:
         given = self.full(given)
         values: dict[str, Any] = {}
         for key, value in given.items():
-            name = _ATTRIBUTES.get(key, key)
+            name = self._attributes.get(key, key)
             if key in _OPTIONS or key == "pairs":
                 continue
             if key == "subcommands":
@@ -89,7 +59,7 @@ class _Reader:
             elif key == "operands":
                 values[key] = tuple(map(self.expression, value))
             else:
-                name = _WRAPPER_ATTRIBUTES.get(key, key)
+                name = self._attributes.get(key, key)
                 values[name] = value if isinstance(value, bool) else self.expression(value)
         return Wrapper(**values)
 

@@ -83,20 +83,13 @@ _INSIDE_QUOTES: Final = re.compile(r"[ \t\n]*")
 
 @frozen
 class _Shape:
-    """What a node may consist of.
+    """What a node may consist of."""
 
-    Attributes:
-        children: the kinds of nodes and the operators that may stand in it.
-        between: what is written between two of them.
-        statements: whether it holds statements: those that the host reads, two of
-            them never without a line break or an operator between them.
-        apart: whether there is a blank between any two words in it.
-    """
-
-    children: frozenset[str]
-    between: re.Pattern[str] = _BLANKS
+    children: frozenset[str]  # the kinds of nodes and the operators that may stand in it
+    between: re.Pattern[str] = _BLANKS  # what is written between two of them
+    # It holds statements: two of them never without a line break or an operator between them.
     statements: bool = False
-    apart: bool = False
+    apart: bool = False  # there is a blank between any two words in it
 
 
 def _holding(*operators: str) -> _Shape:
@@ -175,13 +168,8 @@ def ill_formed(
 ) -> Node | None:
     """Return the first node of *node* and all that it holds that has no shape that the host reads.
 
-    Args:
-        node: the node.
-        source: what it was read from.
-        depth: how many others it stands in.
-        inside: whether one of these is a statement that holds others.
-        quoted: whether it is part of a quoted text, where blanks may belong to an operator.
-
+    It stands in *depth* others; *inside* a statement that holds others; in *quoted* text, where
+    blanks may belong to an operator.
     """
     kind, children = node.type, node.children
     if depth > limits.NESTING:
@@ -285,10 +273,7 @@ class _NotRead(Exception):
 
 
 class _TreeReader:
-    """Walks a tree once, and reads it into a script.
-
-    Its methods raise `_NotRead`.
-    """
+    """Walks a tree once, and reads it into a script. Its methods raise `_NotRead`."""
 
     def __init__(self, source: bytes, shell: Shell) -> None:
         self.source = source

@@ -38,15 +38,10 @@ if TYPE_CHECKING:
 
 @frozen
 class ClaudeRedirection(Redirection):
-    """A file that a command reads from or writes to.
+    """A file that a command reads from or writes to."""
 
-    Attributes:
-        guarded: whether no rule may allow it.
-        deep: whether it stands for the host's own files that are below it.
-    """
-
-    guarded: bool = False
-    deep: bool = False
+    guarded: bool = False  # no rule may allow it
+    deep: bool = False  # it stands for the host's own files that are below it
 
     @classmethod
     def of(cls, file: Redirection) -> ClaudeRedirection:
@@ -58,15 +53,10 @@ class ClaudeRedirection(Redirection):
 
 @frozen
 class ClaudeCommand(Command):
-    """A command, read.
+    """A command, read."""
 
-    Attributes:
-        whole: all of it, as rules that spell it out know it.
-        background: whether it has a background command.
-    """
-
-    whole: WholeCommand | None = None
-    background: bool = False
+    whole: WholeCommand | None = None  # all of it, as rules that spell it out know it
+    background: bool = False  # it has a background command
 
 
 # --- texts of simple commands ------------------------------------------------------------------
@@ -363,15 +353,10 @@ _AROUND: Final = re.compile(
 
 @frozen
 class WholeCommand:
-    """All of a command, as rules that spell it out know it.
-
-    Attributes:
-        text: as it is written.
-        spelled: whether a rule that spells it out allows it.
-    """
+    """All of a command, as rules that spell it out know it."""
 
     text: str
-    spelled: bool
+    spelled: bool  # a rule that spells it out allows it
 
     @property
     def texts(self) -> tuple[str, ...]:

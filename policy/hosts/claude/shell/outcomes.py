@@ -134,11 +134,7 @@ class CommandRules(PartRules):
     ) -> Iterator[tuple[Redirection, Outcome]]:
         """Yield the files that a command opens, and what counts of what *row* says of each.
 
-        Args:
-            row: the row of the tool that runs it.
-            command: its redirections.
-            outcomes: what the row says of the rest of it.
-
+        *outcomes* is what the row, of the tool that runs it, says of the rest of it.
         """
         is_whole = (
             row.ruleset.dialect.shell.whole
@@ -202,23 +198,13 @@ def _needs_rule(text: str, shell: Shell) -> bool:
     return not (known.harmless or known.forms or is_option)
 
 
-# How the entries of a row apply to a command as a whole.
-
-
 @frozen
 class _WholeRules:
-    """How the entries of a row apply to a command as a whole.
+    """How the entries of a row apply to a command as a whole."""
 
-    Attributes:
-        spelled: the texts that rules which allow spell out, and the index of the first that does.
-        joining: the indices of rules that deny or ask and may match several commands, and no
-            first of them.
-        joined: their patterns, to be looked up.
-    """
-
-    spelled: Mapping[str, int]
-    joining: tuple[int, ...]
-    joined: Index
+    spelled: Mapping[str, int]  # what rules that allow spell out, and the first that does
+    joining: tuple[int, ...]  # rules that deny or ask and may match several commands, and no first
+    joined: Index  # their patterns, to be looked up
 
     @classmethod
     def of(cls, row: Row) -> _WholeRules:

@@ -20,21 +20,14 @@ from policy.hosts.claude.shell.match_texts import ClaudeRedirection, matches
 
 @frozen
 class _ParsedArguments:
-    """The arguments of a program: what begins like an option, and the rest.
+    """The arguments of a program: what begins like an option, and the rest."""
 
-    Attributes:
-        options: without the values that are words of their own.
-        operands: all others.
-        files: values of options that are files it reads.
-        known: whether the program is harmless with each of the options.
-        named: the operands, and what counts for one where files are looked for: what begins with a
-            plus, and what is an option to others.
-    """
-
-    options: list[Word]
+    options: list[Word]  # without the values that are words of their own
     operands: list[Word]
-    files: list[Word]
-    known: bool
+    files: list[Word]  # values of options that are files it reads
+    known: bool  # the program is harmless with each of the options
+    # The operands, and what counts for one where files are looked for: what begins with a plus, and
+    # what is an option to others.
     named: list[Word]
 
 
@@ -115,13 +108,9 @@ def _emptied(name: str) -> str | None:
 
 
 def _is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
-    """Return whether a host cannot tell which folders a removal empties.
+    """Return whether a host cannot tell which folders the removal of *word* empties.
 
-    Args:
-        word: what is removed.
-        parents: whether folders above it are removed too (`rmdir -p`).
-        astray: whether it is removed behind a change of folder.
-
+    With its *parents* (`rmdir -p`), or behind a change of folder (*astray*), it cannot for a star.
     """
     if not word.known or word.guessed:
         return _PUT_IN.search(word.raw) is not None
@@ -386,14 +375,9 @@ _LOOSE: Final = re.compile(r"\|\||[;\n]|(?<!&)&(?!&)|&&&")
 
 
 def _is_no_change(words: Sequence[Word], text: str, cwd: str, *, first: bool) -> bool:
-    """Return whether the host takes a command that goes to *cwd*, in which it is, for no change.
+    """Return whether the host takes a command of *text* that goes to *cwd*, where it is, for none.
 
-    Args:
-        words: the command.
-        text: what it is part of.
-        cwd: the folder.
-        first: whether no other command stands before it.
-
+    *first* says whether no other command stands before it.
     """
     written = " ".join([word.raw for word in words])
     end = re.search(rf"{re.escape(written)}[ \t]*(?:\Z|&&|\|\|?|[;\n)])", text)
@@ -416,32 +400,18 @@ def _folder(name: str, operands: Sequence[Word]) -> str | None:
 
 @frozen
 class Examined:
-    """What is known of a command.
+    """What is known of a command."""
 
-    Attributes:
-        program: what it runs, behind its subcommands.
-        harmless: whether it runs where no rule applies to it.
-        opened: the files it names.
-        empties: whether it removes all of a folder that only where it runs tells.
-        moves: how many folders it names to go to.
-        in_place: whether the folder that it names to go to is the one that it is in.
-        stays: whether it is harmless only where no command before it goes to another folder.
-        direct: whether it is harmless without anything before it only.
-        relative: whether it reads a file by a name that depends on the folder it runs in.
-        blind: whether it reads files that a rule which denies could mean, by names
-            that are not known.
-    """
-
-    program: Program
-    harmless: bool = False
-    opened: tuple[ClaudeRedirection, ...] = ()
-    empties: bool = False
-    moves: int = 0
-    in_place: bool = False
-    stays: bool = False
-    direct: bool = False
-    relative: bool = False
-    blind: bool = False
+    program: Program  # what it runs, behind its subcommands
+    harmless: bool = False  # it runs where no rule applies to it
+    opened: tuple[ClaudeRedirection, ...] = ()  # the files it names
+    empties: bool = False  # it removes all of a folder that only where it runs tells
+    moves: int = 0  # folders it names to go to
+    in_place: bool = False  # the folder that it names to go to is the one that it is in
+    stays: bool = False  # it is harmless only where no command before it goes to another folder
+    direct: bool = False  # it is harmless without anything before it only
+    relative: bool = False  # it reads a file by a name that depends on the folder it runs in
+    blind: bool = False  # it reads files by unknown names, which a rule that denies could mean
 
 
 def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
@@ -575,24 +545,16 @@ SEVERAL: Final = 2
 
 
 class FolderChanges:
-    """The changes of folder of a script, as far as its commands were looked at.
-
-    Attributes:
-        count: how many there are.
-        stays: whether a command is harmless only without any.
-        relative: whether a command reads a file by a name that depends on its folder.
-        possible: the folders that what follows may run in, beside the one that the script runs
-            in, which they are relative to.
-        astray: whether it may run in any other.
-
-    """
+    """The changes of folder of a script, as far as its commands were looked at."""
 
     def __init__(self, text: str, shell: Shell) -> None:
         self._text = text
         self._shell = shell
         self.count = 0
-        self.stays = False
-        self.relative = False
+        self.stays = False  # a command is harmless only without any
+        self.relative = False  # a command reads a file by a name that depends on its folder
+        # The folders that what follows may run in, beside the one that the script runs in, which
+        # they are relative to; and whether it may run in any other.
         self.possible: list[str] = []
         self.astray = False
         self._here: str | None = ""
@@ -638,14 +600,7 @@ class FolderChanges:
 # A command that writes `HEAD`, `hooks` and the like where a program looks for its repository tells
 # that program which hooks to run: no rule may allow it, in whichever order its parts stand.
 def plants(names: Iterable[str], targets: Iterable[Redirection], shell: Shell) -> bool:
-    """Return whether one of the files that are written is one of a repository.
-
-    Args:
-        names: those that commands write (`planted`).
-        targets: the files of redirections.
-        shell: what the host knows of commands.
-
-    """
+    """Return whether a file that commands write (`planted`) or redirect to is of a repository."""
     own = expression(shell.kinds.repository)
     written = (file.target for file in targets if file.writes and file.target)
     return any(own.fullmatch(_relative(name, shell)) for name in chain(names, written))

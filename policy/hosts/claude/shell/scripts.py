@@ -138,15 +138,7 @@ _SET_BY_SHELL = re.compile(rf"\$[{re.escape(''.join(SET_BY_SHELL))}]")
 
 
 class _ScriptReading:
-    """Reads one script: its parts, and the files they open.
-
-    Attributes:
-        parts: its simple commands.
-        files: what they open.
-        astray: whether one of them names several folders to go to.
-        ambiguities: why no rule may allow some, beside the ambiguities of the script.
-        unchecked: whether one of them is such that no rule may allow any.
-    """
+    """Reads one script: its parts, and the files they open."""
 
     def __init__(
         self, text: str, script: Script, shell: Shell, read: Callable[[str, Shell], ClaudeCommand]
@@ -156,7 +148,8 @@ class _ScriptReading:
         self.shell = shell
         self.parts: list[CommandPart] = []
         self.files = [*_redirected(script.targets)]
-        self.astray = False
+        self.astray = False  # one of them names several folders to go to
+        # Why no rule may allow some, beside the ambiguities of the script; or may allow any.
         self.ambiguities: list[Ambiguity] = []
         names = [file.target or "" for file in script.targets]
         self.unchecked = any("\n" in name or is_environment(name) for name in names)
@@ -405,33 +398,33 @@ def read_whole(text: str, shell: Shell) -> ClaudeCommand:
         script.note("&", "starts a background command")
     read = _ScriptReading(text, script, shell, read_whole)
     read.run()
+    # Where a word is a lone `=`, it is unknown which command runs in the background.
+    is_halved = "&" in text and any(
+        command.words and has_half_assignment(command.words) for command in script.commands
+    )
+    is_several = script.split or script.background or read.astray or read.is_scattered
+    is_spelled = not (is_several or is_halved or script.unread or text.startswith("$"))
     return ClaudeCommand(
         tuple(read.parts),
         tuple(read.files),
         unread=script.unread,
         opaque=opaque or read.unchecked,
         ambiguities=(*dict.fromkeys((*script.ambiguities, *read.ambiguities)),),
-        whole=WholeCommand(text, _is_spelled(read)),
+        whole=WholeCommand(text, is_spelled),
         background=script.background,
     )
 
 
 def _read(text: str, shell: Shell) -> Script:
-    short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
-    script = read_plain(text) if short else None
+    is_short = len(text) <= min(limits.COMMAND_PIECES, shell.longest) and not has_half(text)
+    script = read_plain(text) if is_short else None
     if script is None or any(command.swallowed for command in script.commands):
         script = _read_at_length(text, shell)
     elif "$" in text:
         for command in script.commands:
             words = (word.raw for word in command.words if "$" in word.raw)
             command.requoted = any(map(is_requoted, words))
-    _note_ambiguities(text, script, shell)
-    note_unknown(script)
-    return script
-
-
-def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
-    """Note the ambiguities of *text*, however the rest of it was read."""
+    # However the rest of it was read.
     script.unclosed |= ends_unknown(text)
     odd = doubtful(text)
     if odd is not None and "#" in text:
@@ -440,27 +433,26 @@ def _note_ambiguities(text: str, script: Script, shell: Shell) -> None:
         script.plain = False
     if odd is not None:
         script.note(odd, DIFFER)
-    if 0 < shell.longest < len(text):
-        script.ambiguities.insert(0, _long(shell))
     for command in script.commands:
         hidden = "\n" in text and hides(command.words)
         ambiguous = bool(command.words) and facts_of(command, script, shell).ambiguous
         if command.swallowed or hidden or ambiguous:
             script.note(as_written(command.words), DIFFER)
+    note_unknown(script)
+    return script
 
 
 def _read_at_length(text: str, shell: Shell) -> Script:
-    is_long, knows_grammar = len(text) > shell.longest, bash.is_installed()
+    """Return what the grammar reads; else what a scanner finds, so that rules may deny it alone."""
+    is_long = len(text) > shell.longest
     script = None if is_long else bash.read_script(text, shell)
     if script is not None:
         script.unclosed |= has_late_keyword(text)
         return script
-    why = _long(shell) if is_long else Ambiguity("", NO_COMMAND if knows_grammar else _NO_GRAMMAR)
-    return _scanned(text, why, unclosed=knows_grammar and not is_long)
-
-
-def _scanned(text: str, why: Ambiguity, *, unclosed: bool) -> Script:
-    """Return what a scanner finds in *text*, so that rules may deny it, and none may allow it."""
+    unclosed = bash.is_installed() and not is_long
+    why = NO_COMMAND if unclosed else _NO_GRAMMAR
+    if is_long:
+        why = f"has more than {shell.longest:,} characters, so it is not looked into"
     script = Scanner(text, resumes=unclosed).run()
     # Others overlook a quote that does not end, and look into backquotes within others.
     overlooked = [each for each, odd in (("'", text.count("'") % 2), ("\\`", "\\`" in text)) if odd]
@@ -468,7 +460,7 @@ def _scanned(text: str, why: Ambiguity, *, unclosed: bool) -> Script:
         other = Scanner(text.replace(each, " ; "), resumes=unclosed).run()
         script.commands += other.commands
         script.targets += other.targets
-    script.ambiguities = [why]
+    script.ambiguities = [Ambiguity("", why)]
     script.unread = True
     script.unclosed = unclosed or "((" in text
     script.texts += dict.fromkeys(known for each in _BETWEEN.split(text) for known in _begun(each))
@@ -488,18 +480,4 @@ _LEADING: Final = re.compile(r"\A(?:[!({\s]|(?:if|then|elif|else|while|until|do)
 _BETWEEN: Final = re.compile(r"\s*(?:[;|\n]+|&(?![>&])|&&)\s*")
 
 
-def _is_spelled(read: _ScriptReading) -> bool:
-    """Return whether a rule that spells out what was read allows it."""
-    script, text = read.script, read.text
-    if script.split or script.background or read.astray or read.is_scattered:
-        return False
-    if "&" in text and any(c.words and has_half_assignment(c.words) for c in script.commands):
-        return False  # which command runs in the background is unknown
-    return not (script.unread or text.startswith("$"))
-
-
 _NO_GRAMMAR = "is not looked into without a grammar: the extra `bash` is not installed"
-
-
-def _long(shell: Shell) -> Ambiguity:
-    return Ambiguity("", f"has more than {shell.longest:,} characters, so it is not looked into")

@@ -198,15 +198,7 @@ def _script_of(words: Sequence[Word]) -> str | None:
 def _is_harmless(
     known: Examined, words: Sequence[Word], program: Sequence[Word], shell: Shell
 ) -> bool:
-    """Return whether a command is harmless by its own words.
-
-    Args:
-        known: what is known of the program.
-        words: the command.
-        program: the same behind its wrappers and assignments.
-        shell: what the host knows of commands.
-
-    """
+    """Return whether a command is harmless by its own words; *known* is of its *program*."""
     if not known.harmless or is_evaluated(program):
         return False
     behind = words
@@ -272,35 +264,14 @@ _MOST: Final = 2048
 
 
 class CommandFacts:
-    """A simple command of a word or more, looked at by itself.
-
-    Attributes:
-        words: all of it.
-        program: the same behind its wrappers and assignments.
-        granted: the same behind those that rules which allow unwrap.
-        examined: what of it is looked at for what its program does.
-        known: what is known of that; None where nothing is.
-        texts: by which rules know it.
-        script: the script that it is given to run, if it is.
-        sets: whether it sets variables, and does nothing else.
-        leaves: whether what follows it may run in another folder.
-        versioned: whether it looks for a repository.
-        planted: the files that it may write, of one or not.
-        exports: whether it changes the environment of what follows it.
-        extended: whether a wrapper will add arguments.
-        edits: whether its program changes files that it names, or runs a script.
-        harmless: whether it runs where no rule applies to it, as far as its own words tell.
-        differs: whether shells differ on what it is.
-        nameless: whether its program is no name of one.
-        unchecked: whether no rule may allow what stands beside it either.
-        ambiguous: whether shells read another word in it, or another value of a variable.
-
-    """
+    """A simple command of a word or more, looked at by itself."""
 
     def __init__(self, words: Sequence[Word], shell: Shell, *, anew: bool) -> None:
         """Look at *words*; *anew* where the host puts them together anew (`match_texts.py`)."""
         self.words = words
         start = command_prefix(words, shell).program
+        # The same behind its wrappers and assignments, and behind those that rules which allow
+        # unwrap.
         self.program = program = words[start:] if start else words
         self.granted = granted = words if program is words else as_granted(words, shell)
         self.texts = _texts(words, program, granted, shell)
@@ -310,17 +281,21 @@ class CommandFacts:
             known = (*self.texts[1], " ".join([word.plain for word in granted]))
             text, _, written = _texts(said, *behind, shell)
             self.texts = text, known, written
-        self.script = _script_of(program)
-        self.sets = all(map(is_assignment, words))
-        self.leaves = program[0].plain in shell.kinds.movers
-        self.versioned = looks_for_one(program, shell)
-        self.planted = planted(program, shell)
+        self.script = _script_of(program)  # that it is given to run
+        self.sets = all(map(is_assignment, words))  # variables, and it does nothing else
+        self.leaves = program[0].plain in shell.kinds.movers  # another folder may be next
+        self.versioned = looks_for_one(program, shell)  # a repository
+        self.planted = planted(program, shell)  # the files that it may write, of one or not
+        # It changes the environment of what follows it.
         self.exports = program[0].plain == "export" and any("=" in w.plain for w in program[1:])
+        # A wrapper will add arguments.
         self.extended = any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]
             if (wrapper := shell.wrapping.granting.known.get(word.plain))
         )
+        # What is looked at for what it does; whether that changes files, or runs a script; what is
+        # known of it; and whether it runs where no rule applies, as far as its own words tell.
         outer = shell.programs.known.get(words[0].plain)
         self.examined = examined = words if outer is not None and outer.runs else program
         self.edits = examined[0].plain in (shell.kinds.planting | shell.kinds.scripted)
@@ -331,6 +306,7 @@ class CommandFacts:
     def _judge(self, shell: Shell) -> None:
         words, program, name = self.words, self.program, self.granted[0]
         around = len(words) - len(program)
+        # Shells differ on what it is.
         self.differs = (
             around >= limits.NESTING
             or is_evaluated(program)
@@ -338,7 +314,9 @@ class CommandFacts:
             or (len(words) > 1 and self.sets)
             or _is_no_program(words, around)
         )
+        # Its program is no name of one.
         self.nameless = not name.literal or "$" in name.raw or name.plain[:1] in ("", "-", "}")
+        # No rule may allow what stands beside it either.
         self.unchecked = (
             program is not words
             or basename(program[0].plain) in shell.kinds.odd
@@ -346,6 +324,7 @@ class CommandFacts:
             or name.plain[:1] == "-"
             or "=" in name.plain
         ) and _is_unchecked(words, shell)
+        # Shells read another word in it, or another value of a variable.
         behind = next((word.raw for word in words if not is_assignment(word)), "")
         self.ambiguous = (
             (is_assignment(words[0]) and _BEGINNING.match(behind) is not None)
