@@ -27,16 +27,8 @@ from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import READINGS, plain_call
 
-__all__ = [
-    "Change",
-    "Diff",
-    "FileChange",
-    "changed_files",
-    "diff_workspaces",
-    "objection",
-    "paired",
-    "without",
-]
+# A chain: agents from the root down.
+Names = tuple[str, ...]
 
 
 @frozen(order=True)
@@ -92,9 +84,6 @@ def _content(tree: Tree, path: str) -> bytes | None:
         return None  # not there, or not to be read
 
 
-_Names = tuple[str, ...]
-
-
 @frozen(eq=False)
 class _ChainChange:
     """What one chain shows, in one reading.
@@ -109,7 +98,7 @@ class _ChainChange:
     """
 
     compared: ComparedChains
-    names: _Names
+    names: Names
     what: str
     difference: Difference
     why: tuple[str, ...] = ()
@@ -154,7 +143,7 @@ def _chain_changes(
 
 
 def _one_sided(
-    compared: ComparedChains, names: _Names, pair: PositionPair
+    compared: ComparedChains, names: Names, pair: PositionPair
 ) -> tuple[object, _ChainChange]:
     """Return that a chain can, or can no longer, come about: the call that starts it."""
     side, what = (1, "agent-added") if pair.before is None else (0, "agent-removed")
@@ -171,7 +160,7 @@ def _one_sided(
 
 
 def _by_cause(
-    compared: ComparedChains, names: _Names, known: dict[object, Difference]
+    compared: ComparedChains, names: Names, known: dict[object, Difference]
 ) -> Iterator[tuple[object, Difference]]:
     """Yield what a chain shows, by its call and cause.
 
@@ -210,6 +199,11 @@ class Change:
     what: str
     difference: Difference
     why: tuple[str, ...] = ()
+
+    @property
+    def chains(self) -> tuple[Names, ...]:
+        """Every chain that it concerns."""
+        return (self.chain, *self.also)
 
     @property
     def exact(self) -> bool:
@@ -355,7 +349,7 @@ def _changes(title: str, alike: Iterable[_ChainChange]) -> Iterator[Change]:
 
     A chain that shows it in some of the readings of another one is among the chains of that.
     """
-    by_chain: dict[_Names, list[_ChainChange]] = {}
+    by_chain: dict[Names, list[_ChainChange]] = {}
     for one in alike:
         by_chain.setdefault(one.names, []).append(one)
     members: dict[tuple[str, ...], list[_ChainChange]] = {}

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import cached_property
-from itertools import groupby
+from functools import cache, cached_property, lru_cache
 from typing import Final
 
-from policy.analysis.diff import Change, Diff, FileChange, without
+from policy.analysis.diff import Change, Diff, FileChange, Names, without
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place, Source, Span
@@ -25,25 +24,21 @@ from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import Chains, SpawnDenied
 
-__all__ = ["EditEffect", "Edits", "TextEdit", "chains_of", "effects_of_edits"]
-
 # What stands between the parts of a text.
 _BETWEEN: Final = ", \t\r\n"
 
-# Edits that are taken back one by one where no rule says which of them makes a change.
-_MOST_ALONE: Final = 60
+# How alike parts are that one edit turned into one another, and of how many on either side that
+# is found out.
+_ALIKE: Final = 0.6
+_MOST_PAIRED: Final = 60
 
 # Sets of edits each of which is taken back by itself: of more, several at once.
 _FEW: Final = 8
 
-# Trees that are loaded for a search. After that edits are told together that are not all needed.
+# Trees that are loaded for a search, after which edits are told together that are not all needed,
+# and those that are kept: each takes as much memory as those compared.
 _MOST_LOADED: Final = 120
-
-# Parts on either side of one hunk that are set against each other.
-_MOST_PAIRED: Final = 60
-
-# How alike parts are that one edit turned into one another.
-_ALIKE: Final = 0.6
+_MOST_KEPT: Final = 32
 
 
 @frozen(eq=False)
@@ -117,6 +112,12 @@ class _Part:
         return self.text.strip(_BETWEEN)
 
     @property
+    def lead(self) -> str:
+        """The key that it begins with, or ""."""
+        found = _LEAD.match(self.text)
+        return found[0].strip(" \t\r\n-") if found else ""
+
+    @property
     def list_key(self) -> str:
         """The key of its list, where it is an item of one."""
         is_string = self.body[:1] == self.body[-1:] == '"' and '":' not in self.body
@@ -137,10 +138,6 @@ class _Part:
         return found
 
 
-# A part as it was, and what became of it.
-_Pair = tuple[_Part | None, _Part | None]
-
-
 @frozen
 class _Piece:
     """A piece of a text: as it was, as it is, and the edit between the two, if there is one."""
@@ -151,25 +148,41 @@ class _Piece:
     is_item: bool = False
 
 
-class _EditedText:
-    """Two texts of one file as pieces that are alike and pieces that are edited."""
+class _EditedFile:
+    """Two contents of a file as pieces that are alike and pieces that are edited.
 
-    def __init__(self, old: Source, new: Source) -> None:
-        self._old = old.text
+    Args:
+        old: as it was; None where it was not there.
+        new: as it is, or None.
+        is_whole: whether it is one piece, as a file that came, went, or is not understood.
+
+    """
+
+    def __init__(self, old: Source | None, new: Source | None, *, is_whole: bool) -> None:
+        self._old = old.text if old else None
+        self._is_json = False
+        if is_whole or old is None or new is None:
+            removed, added = (s.span(0, len(s.text)) if s else None for s in (old, new))
+            whole = TextEdit(removed, added)
+            self._pieces = [_Piece(self._old or "", new.text if new else "", whole)]
+            return
         self._is_json = new.name.endswith(".json")
         split = _json_parts if self._is_json else _lines
         sides = [split(_Part(source, 0, source.text)) for source in (old, new)]
-        one, other = ({(part.key, part.body) for part in side} for side in sides)
-        self._in_both = one & other
-        self.pieces = [*self._pieces(*sides)]
+        self._pieces = [*self._parted(*sides)]
 
-    def without(self, edits: frozenset[TextEdit]) -> str:
-        """Return the new text with *edits* taken back."""
-        if edits.issuperset(piece.edit for piece in self.pieces if piece.edit):
-            return self._old
+    @property
+    def edits(self) -> list[TextEdit]:
+        """The edits between the two, in their order."""
+        return [piece.edit for piece in self._pieces if piece.edit]
+
+    def without(self, edits: frozenset[TextEdit]) -> bytes | None:
+        """Return the new content with *edits* taken back; None for no file."""
+        if edits.issuperset(self.edits):
+            return None if self._old is None else self._old.encode()
         parts: list[str] = []
         after_item = False
-        for piece in self.pieces:
+        for piece in self._pieces:
             text = piece.old if piece.edit in edits else piece.new
             if not text:
                 continue
@@ -179,41 +192,36 @@ class _EditedText:
                 text = (between if "," in between else ", ") * after_item + body
             parts.append(text)
             after_item = piece.is_item
-        return _with_commas("".join(parts)) if self._is_json else "".join(parts)
+        text = "".join(parts)
+        return (_with_commas(text) if self._is_json else text).encode()
 
-    def _pieces(self, old: Sequence[_Part], new: Sequence[_Part]) -> Iterator[_Piece]:
+    def _parted(self, old: Sequence[_Part], new: Sequence[_Part]) -> Iterator[_Piece]:
         for is_equal, was, now in _aligned(old, new):
             if is_equal:
                 yield from map(_piece, was, now)
                 continue
-            if self._is_json:
-                units = (_units(side, indented=False) for side in (was, now))
-                yield from (_piece(*pair) for pair in self._apart(_paired(*units)))
-                continue
-            for one, other in _blocks(was, now):
-                items = _in_line(one, other) if one and other else []
+            units = (_units(side, indented=not self._is_json) for side in (was, now))
+            for one, other in _paired(*units):
+                items = _in_line(one, other) if one and other and not self._is_json else []
                 yield from items or [_piece(one, other)]
 
-    def _apart(self, pairs: Iterable[_Pair]) -> Iterator[_Pair]:
-        """Yield *pairs*, with a part that only moved by itself."""
-        for one, other in pairs:
-            moved = any(part and (part.key, part.body) in self._in_both for part in (one, other))
-            yield from [(one, None), (None, other)] if one and other and moved else [(one, other)]
+
+# A part as it was, and what became of it.
+_Pair = tuple[_Part | None, _Part | None]
 
 
 def _in_line(old: _Part, new: _Part) -> list[_Piece]:
     """Return what became of a list on one line, item by item; nothing for no such list."""
-    sides = [_items(each) for each in (old, new)]
-    aligned = [*_aligned(*sides)]
-    is_list = any(part.is_item for side in sides for part in side)
+    one, other = _items(old), _items(new)
+    aligned = [*_aligned(one, other)]
+    is_list = any(part.is_item for part in (*one, *other))
     if not is_list or not any(is_equal for is_equal, *_ in aligned):
         return []
-    pairs = (
-        pair
+    return [
+        _piece(*pair)
         for is_equal, was, now in aligned
         for pair in (zip(was, now, strict=True) if is_equal else _paired(was, now))
-    )
-    return [_piece(*pair) for pair in pairs]
+    ]
 
 
 def _piece(old: _Part | None, new: _Part | None) -> _Piece:
@@ -237,6 +245,28 @@ def _aligned(
         yield tag == "equal", old[i:j], new[x:y]
 
 
+def _paired(old: Sequence[_Part], new: Sequence[_Part]) -> Iterator[_Pair]:
+    """Yield the parts of both sides in their order, those that are alike together."""
+    rest = 0
+    small = len(old) * len(new) <= _MOST_PAIRED**2
+    for one in old:
+        found = next((n for n in range(rest, len(new)) if small and _is_like(one, new[n])), None)
+        if found is None:
+            yield one, None
+            continue
+        yield from ((None, other) for other in new[rest:found])
+        yield one, new[found]
+        rest = found + 1
+    yield from ((None, other) for other in new[rest:])
+
+
+def _is_like(old: _Part, new: _Part) -> bool:
+    """Return whether both begin with the same key, or have most letters in common."""
+    if old.lead or new.lead:
+        return old.lead == new.lead
+    return SequenceMatcher(None, old.body, new.body, autojunk=False).ratio() >= _ALIKE
+
+
 def _units(parts: Iterable[_Part], *, indented: bool) -> list[_Part]:
     """Return parts, where brackets, or also indentation, hold some together as one."""
     found: list[_Part] = []
@@ -251,50 +281,6 @@ def _units(parts: Iterable[_Part], *, indented: bool) -> list[_Part]:
             depth, indent = 0, own
         depth += sum(text.count(mark) for mark in "[{") - sum(text.count(mark) for mark in "]}")
     return found
-
-
-def _blocks(
-    old: Sequence[_Part], new: Sequence[_Part]
-) -> Iterator[tuple[_Part | None, _Part | None]]:
-    """Yield the lines of both sides that are alike together, and blocks of others alone."""
-    for are_alike, run in groupby(_paired(old, new), key=all):
-        pairs = [*run]
-        if are_alike:
-            yield from pairs
-            continue
-        for unit in _units((one for one, _ in pairs if one), indented=True):
-            yield unit, None
-        for unit in _units((other for _, other in pairs if other), indented=True):
-            yield None, unit
-
-
-def _paired(
-    old: Sequence[_Part], new: Sequence[_Part]
-) -> Iterator[tuple[_Part | None, _Part | None]]:
-    """Yield the parts of both sides in their order, those that are alike together."""
-    rest = 0
-    small = len(old) * len(new) <= _MOST_PAIRED**2
-    for one in old:
-        found = next((n for n in range(rest, len(new)) if small and _is_like(one, new[n])), None)
-        if found is None:
-            yield one, None
-            continue
-        for other in new[rest:found]:
-            yield None, other
-        yield one, new[found]
-        rest = found + 1
-    for other in new[rest:]:
-        yield None, other
-
-
-def _is_like(old: _Part, new: _Part) -> bool:
-    """Return whether both begin with the same key, or have most letters in common."""
-    leads = [_LEAD.match(part.text) for part in (old, new)]
-    keys = [lead[0].strip(" \t\r\n-") if lead else "" for lead in leads]
-    if any(keys):
-        return keys[0] == keys[1]
-    one, other = (re.sub(r"\s+", " ", part.body) for part in (old, new))
-    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE
 
 
 def _lines(whole: _Part) -> list[_Part]:
@@ -384,39 +370,30 @@ class Edits:
         renamed: Mapping[str, str] | None = None,
     ) -> None:
         self._new = new
-        self._texts: dict[str, _EditedText] = {}
-        self._files: dict[TextEdit, bytes | None] = {}
+        self._files: dict[str, _EditedFile] = {}
         renamed = renamed or {}
         for file in files:
-            if file.path in renamed.values():
-                continue
-            before = _source(old, renamed.get(file.path, file.path))
-            after = _source(new, file.path)
-            if before and after and file.status != "in error":
-                self._texts[file.path] = _EditedText(before, after)
-            elif before or after:
-                edit = TextEdit(_all_of(before), _all_of(after))
-                self._files[edit] = before.text.encode() if before else None
+            if file.path not in renamed.values():
+                before = _source(old, renamed.get(file.path, file.path))
+                after = _source(new, file.path)
+                if before or after:
+                    is_whole = file.status == "in error"
+                    self._files[file.path] = _EditedFile(before, after, is_whole=is_whole)
 
     @cached_property
     def all(self) -> list[TextEdit]:
         """Every edit, in the order of the files."""
-        within = (piece.edit for text in self._texts.values() for piece in text.pieces)
-        return sorted((*self._files, *filter(None, within)), key=lambda edit: edit.place)
+        found = (edit for file in self._files.values() for edit in file.edits)
+        return sorted(found, key=lambda edit: edit.place)
 
     def without(self, edits: frozenset[TextEdit]) -> Tree:
         """Return the new tree with *edits* taken back."""
-        contents: dict[str, bytes | None] = {
-            edit.place.file: content for edit, content in self._files.items() if edit in edits
+        contents = {
+            path: file.without(edits)
+            for path, file in self._files.items()
+            if not edits.isdisjoint(file.edits)
         }
-        for path, text in self._texts.items():
-            if any(piece.edit in edits for piece in text.pieces if piece.edit):
-                contents[path] = text.without(edits).encode()
         return Overlay(self._new, contents)
-
-
-def _all_of(source: Source | None) -> Span | None:
-    return source.span(0, len(source.text)) if source else None
 
 
 def _source(tree: Tree, path: str) -> FileText | None:
@@ -464,11 +441,11 @@ def effects_of_edits(
 
     """
     search = _Search(sides, edits, load)
-    search.verify_together((one, names) for one in diff.changes for names in chains_of(one))
-    found: dict[frozenset[TextEdit], list[Change]] = {}
+    search.verify_together(diff.changes)
+    found: dict[_Making, list[Change]] = {}
     for change in diff.changes:
-        chains: dict[frozenset[TextEdit], list[tuple[str, ...]]] = {}
-        for names in chains_of(change):
+        chains: dict[_Making, list[Names]] = {}
+        for names in change.chains:
             chains.setdefault(search.making(change, names), []).append(names)
         for making, (first, *others) in chains.items():
             one = evolve(change, chain=first, also=tuple(others))
@@ -483,17 +460,8 @@ def effects_of_edits(
     )
 
 
-def chains_of(change: Change) -> tuple[tuple[str, ...], ...]:
-    """Return the chains that have a change."""
-    return (change.chain, *change.also)
-
-
 _Making = frozenset[TextEdit]
 _NONE: _Making = frozenset()
-
-
-# A change along one chain.
-_ChainChange = tuple[Change, tuple[str, ...]]
 
 
 class _Search:
@@ -509,26 +477,25 @@ class _Search:
         self._load = load
         self._sides = sides
         self._unreadable = {each for side in sides for each in _unreadable(side)}
-        self._loaded: dict[_Making, Workspace | None] = {}
         self._loads = 0
-        self._chains: dict[tuple[_Making, str, str], Chains] = {}
-        self._at: dict[tuple[int, Place | None], _Making] = {}
+        self._without = lru_cache(maxsize=_MOST_KEPT)(self._loaded)
+        self._covering = cache(self._edits_of)
         # What is known to make some change, the last that was met behind the others.
         self._found: dict[_Making, None] = {}
-        self._known: dict[tuple[int, tuple[str, ...]], _Making] = {}
+        self._known: dict[tuple[int, Names], _Making] = {}
 
-    def verify_together(self, changes: Iterable[_ChainChange]) -> None:
+    def verify_together(self, changes: Iterable[Change]) -> None:
         """Find out of many changes at once that the edits of the rules which decide make them.
 
         To take these back alone is to load all files again for each change. Here each set of edits
         is taken back in half of some rounds, each in halves of its own. A change that is gone in
         all of these is made by what they have in common.
         """
-        by_edits: dict[_Making, list[tuple[_ChainChange, Change]]] = {}
-        for change, names in changes:
-            one, named = self._in_one_reading(change, names), self._named(change)
-            if one is not None and named:
-                by_edits.setdefault(named, []).append(((change, names), one))
+        by_edits: dict[_Making, list[tuple[Change, Names, Change]]] = {}
+        for change in changes:
+            for names in change.chains if (named := self._named(change)) else ():
+                if one := self._in_one_reading(change, names):
+                    by_edits.setdefault(named, []).append((change, names, one))
         if len(by_edits) <= _FEW:
             return
         common = dict.fromkeys(by_edits, frozenset(self._edits.all))
@@ -538,22 +505,12 @@ class _Search:
                 edits = _NONE.union(*together)
                 for each in together:
                     common[each] &= edits
-                    by_edits[each] = [
-                        ((change, names), one)
-                        for (change, names), one in by_edits[each]
-                        if self._effect(edits, one, names) is one.difference.before.effect
-                    ]
-                self._forget(edits)
+                    by_edits[each] = [m for m in by_edits[each] if self._undoes(edits, *m[1:])]
         for each, members in by_edits.items():
             if common[each] == each:
-                self._known |= {(id(change), names): each for (change, names), _ in members}
+                self._known |= {(id(change), names): each for change, names, _ in members}
 
-    def _forget(self, edits: _Making) -> None:
-        """Drop what was loaded without *edits*: a tree takes as much memory as those compared."""
-        self._loaded.pop(edits, None)
-        self._chains = {key: found for key, found in self._chains.items() if key[0] != edits}
-
-    def making(self, change: Change, names: tuple[str, ...]) -> _Making:
+    def making(self, change: Change, names: Names) -> _Making:
         """Return the edits without which a chain has the effect from before the change."""
         found = self._known.get((id(change), names)) or self._searched(change, names)
         if found:
@@ -561,7 +518,7 @@ class _Search:
             self._found[found] = None
         return found
 
-    def _in_one_reading(self, change: Change, names: tuple[str, ...]) -> Change | None:
+    def _in_one_reading(self, change: Change, names: Names) -> Change | None:
         """Return a change in the first reading in which this chain has it, if there is one."""
         everything = frozenset(self._edits.all)
         for reading in change.readings:
@@ -577,70 +534,54 @@ class _Search:
         rules = ((side, because) for side in (0, 1) for because in decisions[side].because)
         return _NONE.union(*(self._covering(side, because.place) for side, because in rules))
 
-    def _covering(self, side: int, place: Place | None) -> _Making:
+    def _edits_of(self, side: int, place: Place | None) -> _Making:
         """Return the edits of a rule at *place* of the old (0) or new (1) text."""
-        found = self._at.get((side, place))
-        if found is None:
-            covering = frozenset(edit for edit in self._edits.all if edit.covers(side, place))
-            found = self._at[side, place] = covering
-        return found
+        return frozenset(edit for edit in self._edits.all if edit.covers(side, place))
 
-    def _searched(self, change: Change, names: tuple[str, ...]) -> _Making:
+    def _searched(self, change: Change, names: Names) -> _Making:
         """Return the same, by what files say where some edits are taken back.
 
-        First those of the rules that decide, those that make other changes, and each alone; then
-        halves, quarters and so on are kept while the rest suffices.
+        First those of the rules that decide, and those that make other changes; then halves,
+        quarters and so on are kept while the rest suffices.
         """
         one = self._in_one_reading(change, names)
         if one is None:
             return _NONE
-
-        def undone(edits: _Making) -> bool:
-            return self._effect(edits, one, names) is change.difference.before.effect
-
         tried = (self._named(change), *[*self._found][: -_FEW - 1 : -1])
-        found = next((edits for edits in tried if edits and undone(edits)), None)
-        if found is not None:
-            return found
+        for edits in tried:
+            if edits and self._undoes(edits, names, one):
+                return edits
         left = self._edits.all
-        if len(left) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
-            alone = [each for each in left if undone(frozenset({each}))]
-            for edits in (frozenset(alone), frozenset(alone[:1])):
-                if edits and undone(edits):
-                    return edits
         size = len(left)
         while size > 1 and self._loads <= _MOST_LOADED:
             size = (size + 1) // 2
             for start in range(0, len(left), size)[::-1]:
                 rest = [*left[:start], *left[start + size :]]
-                if rest and undone(frozenset(rest)):
+                if rest and self._undoes(frozenset(rest), names, one):
                     left = rest
         return frozenset(left)
 
-    def _effect(self, taken_back: _Making, change: Change, names: tuple[str, ...]) -> Effect | None:
+    def _undoes(self, edits: _Making, names: Names, change: Change) -> bool:
+        """Return whether the call of a change gets what it got before, where edits are back."""
+        return self._effect(edits, change, names) is change.difference.before.effect
+
+    def _effect(self, taken_back: _Making, change: Change, names: Names) -> Effect | None:
         """Return what the call of a change gets where edits are taken back.
 
         None where files cannot be read then, or there is no such chain.
         """
-        if taken_back not in self._loaded:
-            workspace = self._load(self._edits.without(taken_back))
-            self._loads += 1
-            is_readable = self._unreadable.issuperset(_unreadable(workspace))
-            self._loaded[taken_back] = workspace if is_readable else None
-        loaded = self._loaded[taken_back]
-        project = self._project(loaded, change.project) if loaded else None
+        loaded = self._without(taken_back)
+        if loaded is None:
+            return None
+        workspace, made = loaded
+        project = self._project(workspace, change.project)
         is_start = change.what != "rule"
-        if project is None:
-            return Effect.DENY if is_start and loaded else None
-        if is_start and names[0] not in project.all_starts:
-            return Effect.DENY
+        if project is None or (is_start and names[0] not in project.all_starts):
+            return Effect.DENY if is_start else None
         if is_start and len(names) == 1:
             return Effect.ALLOW
-        reading = change.readings[0]
-        key = taken_back, change.project, reading
-        if key not in self._chains:
-            self._chains[key] = Chains(project.reading(reading))
-        chains, difference = self._chains[key], change.difference
+        (reading,), difference = change.readings, change.difference
+        chains = made.setdefault((change.project, reading), Chains(project.reading(reading)))
         try:
             chain = chains.of(names)
         except SpawnDenied:
@@ -648,6 +589,14 @@ class _Search:
         if is_start:
             return chains.of(names[:-1]).most_starting(names[-1])[2].effect
         return chain.table.decide(difference.tool, difference.call).effect
+
+    def _loaded(
+        self, taken_back: _Making
+    ) -> tuple[Workspace, dict[tuple[str, str], Chains]] | None:
+        """Return what is there without edits, and chains by project and reading."""
+        self._loads += 1
+        workspace = self._load(self._edits.without(taken_back))
+        return (workspace, {}) if self._unreadable.issuperset(_unreadable(workspace)) else None
 
     def _project(self, workspace: Workspace, title: str) -> Project | None:
         """Return the project of that title, or what the host does there without files."""

@@ -12,19 +12,24 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from policy.analysis.diff import Change, Diff, FileChange, changed_files, diff_workspaces, paired
+from policy.analysis.diff import (
+    Diff,
+    FileChange,
+    Names,
+    changed_files,
+    diff_workspaces,
+    paired,
+)
 from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
 from policy.analysis.lint import lint
 from policy.analysis.reach.worklist import reach
 from policy.compare.compare import Known
 from policy.compare.tables import differences
-from policy.compare.witness import is_ordinary
-from policy.core import expressions as re
-from policy.core.decision import EVERY_TOOL, Reason
-from policy.core.effect import VERBS, Effect
+from policy.core.decision import Reason
+from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Source
-from policy.core.values import define, evolve, field, frozen
+from policy.core.values import evolve, field, frozen
 from policy.files.trees import SingleFile, Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
@@ -33,21 +38,6 @@ from policy.tables.table import LinkedRules, Table
 
 if TYPE_CHECKING:
     from policy.analysis.reach.query import Excess
-
-__all__ = [
-    "FILE_EFFECTS",
-    "ChangeRow",
-    "Classes",
-    "DiffReport",
-    "Rule",
-    "change_kind",
-    "change_rows",
-    "changed_rules",
-    "new_findings",
-    "review",
-    "spawn_changes",
-    "without_effect",
-]
 
 # --- the spawn graph -----------------------------------------------------------------------
 
@@ -60,15 +50,17 @@ def spawn_changes(old: Workspace, new: Workspace) -> dict[str, tuple[tuple[str, 
     """
     found = {}
     for pair in paired(old, new):
-        before, after = (_edges(project) if project else set() for project in pair)
-        title = next(project.title for project in pair[::-1] if project is not None)
+        before, after = map(_edges, pair)
         if before != after:
+            title = next(project.title for project in pair[::-1] if project is not None)
             edges = sorted(before ^ after)
             found[title] = tuple((*edge, "added" if edge in after else "removed") for edge in edges)
     return found
 
 
-def _edges(project: Project) -> set[tuple[str, str]]:
+def _edges(project: Project | None) -> set[tuple[str, str]]:
+    if project is None:
+        return set()
     edges = {("", start) for start in project.starts}
     for name in READINGS:
         found = reach(project, project.reading(name)).edges
@@ -238,9 +230,6 @@ FILE_EFFECTS: Final = ("unread", "error", "unknown", "none", "decisions")
 # Class of tools -> tools, the most ordinary first.
 Classes = Mapping[str, tuple[str, ...]]
 
-# Project and chain -> the table of an agent, and the classes of tools there.
-Granted = Mapping[tuple[str, tuple[str, ...]], tuple[Table, Classes]]
-
 
 @frozen
 class DiffReport:
@@ -255,7 +244,7 @@ class DiffReport:
         rules: the rules that went, and those that came.
         idle: the edits of rules without which every call is decided the same.
         classes: project -> class of tools -> tools.
-        grants: the tables of added and removed agents.
+        grants: project and chain -> the table of an added or removed agent.
         spawns: project -> the edges of its spawn graph that came and went.
         excess: what the new side grants beyond a maximum.
         more_excess: why it may be more; nothing where it is not.
@@ -273,7 +262,7 @@ class DiffReport:
     rules: tuple[Sequence[Rule], Sequence[Rule]] = ((), ())
     idle: frozenset[TextEdit] = frozenset()
     classes: Mapping[str, Classes] = field(factory=dict)
-    grants: Granted = field(factory=dict)
+    grants: Mapping[tuple[str, Names], Table] = field(factory=dict)
     spawns: Mapping[str, Sequence[tuple[str, str, str]]] = field(factory=dict)
     excess: tuple[Excess, ...] = ()
     more_excess: tuple[str, ...] = ()
@@ -339,7 +328,7 @@ def review(
 
     """
     place = _in_one_place(trees, workspaces[0])
-    sides = workspaces[0], place(workspaces[1])
+    old, new = sides = workspaces[0], place(workspaces[1])
 
     def load_there(tree: Tree) -> Workspace:
         return place(load(tree))
@@ -347,56 +336,35 @@ def review(
     known: Known = {}
     files = changed_files(*zip(trees, workspaces, strict=True))
     diff = diff_workspaces(*sides, readings=readings, files=files, known=known)
-    renamed = _renamed(*trees)
+    # Of trees of one file each, the second is in the place of the first.
+    one, other = (tree.path.name if isinstance(tree, SingleFile) else "" for tree in trees)
+    renamed = {other: one} if one and other and one != other else {}
     edits = Edits(*trees, diff.files, renamed)
-    report = _report(diff, trees, sides, edits, load_there)
-    excess, why = _beyond_maximum(sides[1], maximum, readings)
+    excess: tuple[tuple[Excess, ...], tuple[str, ...]] = ((), ())
+    if maximum is not None:
+        # Only a maximum needs the parser of our notation.
+        from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
+
+        excess = exceeds(new, read_maximum(maximum), readings=readings)
     # Rules that decide nothing are left out: to find them takes longer than a diff.
     was, now = (lint(*side, most=0).findings for side in zip(trees, workspaces, strict=True))
-    idle = without_effect(report.others, edits, sides[1], load_there, known)
-    modes = _other_modes(diff, sides, readings, known) if {*report.others} - idle else {}
-    found = new_findings(was, now, renamed)
-    return evolve(report, idle=idle, excess=excess, more_excess=why, findings=found, modes=modes)
-
-
-def _report(
-    diff: Diff,
-    trees: tuple[Tree, Tree],
-    sides: tuple[Workspace, Workspace],
-    edits: Edits,
-    load: Callable[[Tree], Workspace],
-) -> DiffReport:
-    """Return a diff with the edits that make its changes, and what both sides have of rules."""
-    old, new = sides
-    return DiffReport(
+    report = DiffReport(
         trees[0].label,
         trees[1].label,
         diff,
         tuple(edits.all),
-        tuple(effects_of_edits(diff, sides, edits, load)),
+        tuple(effects_of_edits(diff, sides, edits, load_there)),
         changed_rules(old, new),
         classes={each.title: each.tool_classes for each in (*old.projects, *new.projects)},
         grants=_grants(diff, old, new),
         spawns=spawn_changes(old, new),
+        excess=excess[0],
+        more_excess=excess[1],
+        findings=new_findings(was, now, renamed),
     )
-
-
-def _renamed(old: Tree, new: Tree) -> dict[str, str]:
-    """Return the name of a file -> that of the one in its place, of trees of one file each."""
-    one, other = (tree.path.name if isinstance(tree, SingleFile) else "" for tree in (old, new))
-    return {other: one} if one and other and one != other else {}
-
-
-def _beyond_maximum(
-    workspace: Workspace, maximum: Source | None, readings: Sequence[str]
-) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
-    """Return what is granted beyond a maximum, and why there may be more."""
-    if maximum is None:
-        return (), ()
-    # Only a maximum needs the parser of our notation.
-    from policy.analysis.reach.query import exceeds, read_maximum  # noqa: PLC0415
-
-    return exceeds(workspace, read_maximum(maximum), readings=readings)
+    idle = without_effect(report.others, edits, new, load_there, known)
+    modes = _other_modes(diff, sides, readings, known) if {*report.others} - idle else {}
+    return evolve(report, idle=idle, modes=modes)
 
 
 def _other_modes(
@@ -413,18 +381,19 @@ def _other_modes(
 
 def _in_one_place(trees: tuple[Tree, Tree], before: Workspace) -> Callable[[Workspace], Workspace]:
     """Return what puts a second file in the place of the first, whatever its name."""
+    is_alone = all(isinstance(tree, SingleFile) for tree in trees)
 
     def placed(workspace: Workspace) -> Workspace:
         both = before.projects, workspace.projects
-        if [p.host for p in both[0]] != [p.host for p in both[1]] or len(both[0]) != 1:
+        hosts = [[project.host for project in projects] for projects in both]
+        if not is_alone or hosts[0] != hosts[1] or len(hosts[0]) != 1:
             return workspace
         return evolve(workspace, projects=(evolve(both[1][0], root=both[0][0].root),))
 
-    is_alone = all(isinstance(tree, SingleFile) for tree in trees)
-    return placed if is_alone else lambda workspace: workspace
+    return placed
 
 
-def _grants(diff: Diff, old: Workspace, new: Workspace) -> Granted:
+def _grants(diff: Diff, old: Workspace, new: Workspace) -> dict[tuple[str, Names], Table]:
     """Return the tables of added and removed agents."""
     grants = {}
     for change in diff.changes:
@@ -432,153 +401,6 @@ def _grants(diff: Diff, old: Workspace, new: Workspace) -> Granted:
         project = next((p for p in side.projects if p.title == change.project), None)
         if change.what != "rule" and project is not None:
             with suppress(SpawnDenied):
-                table = Chains(project.reading(change.readings[0])).of(change.chain).table
-                grants[change.project, change.chain] = table, project.tool_classes
+                chain = Chains(project.reading(change.readings[0])).of(change.chain)
+                grants[change.project, change.chain] = chain.table
     return grants
-
-
-# --- changes of one kind -------------------------------------------------------------------
-
-# The classes of tools, those that people think of first in front.
-_KINDS: Final = ("read", "change", "run", "network", "start", "other")
-_OF_FILES: Final = frozenset({"read", "change"})
-
-# A rule of a file: its tool and its specifier.
-_RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)
-
-
-@define
-class ChangeRow:
-    """Changes of one kind.
-
-    Attributes:
-        kind: a class of tools.
-        words: what the calls got, and get.
-        subject: files, commands or agents, as rules have them; "" for any, or any other.
-        tools: of the class, the most ordinary first, with the first that runs commands.
-        changes: in their order.
-
-    """
-
-    kind: str
-    words: tuple[str, str]
-    subject: str
-    tools: tuple[str, ...]
-    changes: list[Change] = field(factory=list)
-
-    @property
-    def widened(self) -> bool:
-        """Whether more is granted."""
-        return self.changes[0].widened
-
-    @property
-    def is_ordinary(self) -> bool:
-        """Whether people would make one of the calls, rather than a search alone."""
-        return is_ordinary(dict(self.calls[0][1]))
-
-    @property
-    def is_of_further_tool(self) -> bool:
-        """Whether no call is of the first tool of its class."""
-        used = {tool for tool, _ in self.calls}
-        return bool(self.tools) and self.tools[0] not in used
-
-    @property
-    def calls(self) -> list[tuple[str, Mapping[str, object]]]:
-        """The calls, each once, those that people think of first in front."""
-        calls: dict[str, tuple[str, Mapping[str, object]]] = {}
-        for change in sorted(self.changes, key=_least_strict):
-            tool, called = change.difference.tool, change.difference.call
-            calls.setdefault(f"{tool} {called}", (tool, called))
-        order = self.tools
-
-        def rank(one: tuple[str, Mapping[str, object]]) -> tuple[object, ...]:
-            tool, called = one
-            place = order.index(tool) if tool in order else len(order)
-            return not is_ordinary(dict(called)), place
-
-        return sorted(calls.values(), key=rank)
-
-    @property
-    def agents(self) -> list[str]:
-        """The agents that make the calls, those of the shortest chains first."""
-        chains = sorted(
-            (len(chain), chain, chain[-2:-1] if change.what != "rule" else chain[-1:])
-            for change in self.changes
-            for chain in (change.chain, *change.also)
-        )
-        return list(dict.fromkeys(name for *_, names in chains for name in names))
-
-
-def _least_strict(change: Change) -> tuple[object, ...]:
-    """Return a key by which what is granted most comes first, then what is shortest."""
-    before, after = change.difference.effects
-    called = str(change.difference.call)
-    return -[*Effect].index(max(before, after)), len(called), called
-
-
-def change_kind(change: Change) -> str:
-    """Return ``granted``, ``ask-to-allow``, ``withdrawn`` or ``allow-to-ask``."""
-    difference = change.difference
-    if change.widened:
-        return "granted" if difference.before.effect is Effect.DENY else "ask-to-allow"
-    return "withdrawn" if difference.after.effect is Effect.DENY else "allow-to-ask"
-
-
-def change_rows(effect: EditEffect, classes: Mapping[str, Classes]) -> list[ChangeRow]:
-    """Return what edits change, a row for each kind: what grants more first."""
-    rows: dict[object, ChangeRow] = {}
-    for change in sorted(effect.changes, key=_least_strict):
-        tools = classes.get(change.project, {})
-        kind, subject = _subject(change, effect.edits, tools)
-        words = _words(change)
-        own, commands = (tools.get(each, ()) for each in (kind, "run"))
-        order = (*own[:1], *commands[:1], *own[1:], *commands[1:]) if own else ()
-        row = ChangeRow(kind, words, subject, order)
-        rows.setdefault((change.widened, kind, words, subject), row).changes.append(change)
-
-    def rank(row: ChangeRow) -> tuple[object, ...]:
-        place = [*_KINDS].index(row.kind)
-        return not row.widened, not row.is_ordinary, row.is_of_further_tool, place, row.words[::-1]
-
-    return sorted(rows.values(), key=rank)
-
-
-def _words(change: Change) -> tuple[str, str]:
-    """Return what the call of a change got, and gets."""
-    before, after = (
-        "unavailable" if decision.reason is Reason.UNAVAILABLE else VERBS[decision.effect]
-        for decision in (change.difference.before, change.difference.after)
-    )
-    if change.what == "rule":
-        return before, after
-    return ("denied", after) if change.widened else (before, "denied")
-
-
-def _subject(change: Change, edits: Collection[TextEdit], classes: Classes) -> tuple[str, str]:
-    """Return the class of what a change is about, and its subject as a rule has it."""
-
-    def class_of(tool: str) -> str:
-        return next((kind for kind, tools in classes.items() if tool in tools), "other")
-
-    difference = change.difference
-    kind = "start" if change.what != "rule" else class_of(difference.tool)
-    if kind == "start":
-        named = (value for value in difference.call.values() if isinstance(value, str))
-        return kind, change.chain[-1] if change.what != "rule" else next(named, "")
-    if kind == "other":
-        return kind, "" if "unavailable" in _words(change) else difference.tool
-    rules = [
-        (side, because)
-        for side, decision in ((1, difference.after), (0, difference.before))
-        for because in decision.because
-        if because.place is not None and because.rule != EVERY_TOOL
-    ]
-    # Of edited rules those that came, then those that went.
-    rules.sort(key=lambda one: not any(edit.covers(one[0], one[1].place) for edit in edits))
-    for _, because in rules:
-        found = _RULE.fullmatch(because.rule)
-        tool, subject = found.groups() if found else (because.rule, "")
-        of_rule = class_of(tool)
-        if of_rule == kind or (of_rule in _OF_FILES and kind in {*_OF_FILES, "run"}):
-            return of_rule if kind == "run" else kind, "" if subject == "*" else subject
-    return kind, ""

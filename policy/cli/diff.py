@@ -8,23 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from policy.analysis.diff import Change, FileChange
+from policy.analysis.diff import Change
 from policy.analysis.edits import EditEffect, TextEdit
 from policy.analysis.inputs import Hosts, InputTree, load, read
 from policy.analysis.reach.privileges import ToolAccess, at_most, by_class, tool_access
-from policy.analysis.review import (
-    FILE_EFFECTS,
-    ChangeRow,
-    DiffReport,
-    change_kind,
-    change_rows,
-    review,
-)
+from policy.analysis.review import FILE_EFFECTS, DiffReport, review
 from policy.cli.console import Console, publish
-from policy.cli.report import changes
 from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, cell
 from policy.cli.report.as_json import Object, shape
+from policy.cli.report.changes import ROLES, ChangeRow, change_kind, change_rows
 from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     arrow,
@@ -52,7 +45,6 @@ _LINES = 60  # of the first screen
 _MOST = 6  # edits, and entries of any other list
 _LEAST = 2  # edits that narrow, beside many that widen
 _MOST_ROWS = (6, 3)  # of one edit, where there are few or many
-_MOST_APART = 2  # edits of equal texts with equal effects
 _MOST_EACH = 3  # rules of an edit, and calls of a row
 _LONGEST = 60  # characters of a line that holds no rule
 
@@ -81,13 +73,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
         _LINES,
     )
     publish(answer, options, console)
-    shown = report.findings if options.format == "text" else ()
     changed = {file.path for file in report.diff.files}
     unreadable = [
         finding
         for finding in new.workspace.findings
         if finding.place.file in changed and is_unreadable(finding)
     ]
+    shown = report.findings if options.format == "text" else ()
     console.unreadable(finding for finding in unreadable if finding not in shown)
     if unreadable:
         return 2
@@ -108,11 +100,11 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
     found += _files(report, ("error", "unread"), most)
     number, room = 0, most
     for title, role, widened in (("widens", "widened", True), ("narrows", "narrowed", False)):
-        groups = _alike(report, widened=widened, merged=most is not None)
-        shown = enumerate(groups[:room], number + 1)
-        items = [_effect_item(report, group, n, most) for n, group in shown]
+        effects = [effect for effect in report.effects if effect.widened is widened]
+        shown = enumerate(effects[:room], number + 1)
+        items = [_effect_item(report, effect, n, most) for n, effect in shown]
         number += len(items)
-        found += _section(doc.Ink(title, role), items, len(groups), "edits")
+        found += _section(doc.Ink(title, role), items, len(effects), "edits")
         room = most and max(most - number, _LEAST)
     found += _beyond(report, most)
     if report.findings:
@@ -146,13 +138,12 @@ def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[d
     found: list[doc.Block] = []
     for kind in kinds:
         files = report.files(kind)
-        told: doc.Text = doc.Ink(
-            sentences()["files"][kind], "warning" if kind in FILE_EFFECTS[:2] else ""
-        )
-        items = [
-            doc.Item((doc.Ink(file.path, "file"), f" ({_kind(file)})")) for file in files[:most]
-        ]
-        found += _section(told, items, len(files))
+        items = []
+        for file in files[:most]:
+            errors = f", {count(file.errors, 'error')}" if file.errors else ""
+            items.append(doc.Item((doc.Ink(file.path, "file"), f" ({file.what}{errors})")))
+        role = "warning" if kind in FILE_EFFECTS[:2] else ""
+        found += _section(doc.Ink(sentences()["files"][kind], role), items, len(files))
     return found
 
 
@@ -195,29 +186,25 @@ def summary(report: DiffReport) -> str:
 
 
 def _edits(report: DiffReport) -> str:
-    """Return how many edits do what, as many as are shown."""
+    """Return how many edits do what."""
     made = [
         (edit, change.widened)
-        for one in report.effects
-        for edit in _ruling(report, one)
-        for change in one.changes
+        for effect in report.effects
+        for edit in effect.edits
+        for change in effect.changes
     ]
     widening, narrowing = ({e for e, widened in made if widened is does} for does in (True, False))
     idle = sum(edit in report.idle for edit in report.others)
+    elsewhere = f"only {'in another permission mode' if report.modes else 'together with others'}"
     numbers = (
         (len(widening), ("widens", "widen")),
         (len(narrowing), ("narrows", "narrow")),
-        (len(report.others) - idle, (_OTHERWISE[bool(report.modes)],) * 2),
-        (idle, ("without effect",) * 2),
+        (len(report.others) - idle, (elsewhere, elsewhere)),
+        (idle, ("without effect", "without effect")),
     )
-    total, both = len(widening | narrowing) + len(report.others), len(widening & narrowing)
+    total = len(widening | narrowing) + len(report.others)
     told = [f"{n:,} {verb[n > 1]}".removeprefix("1 " * (total == 1)) for n, verb in numbers if n]
-    if both and total > 1:
-        told[1] += f" ({both:,} do{'es' * (both == 1)} both)"
     return f"{count(total, 'edit')}: {', '.join(told)}" if total else ""
-
-
-_OTHERWISE: Final = ("only together with others", "only in another permission mode")
 
 
 def _side_name(name: str) -> str:
@@ -225,51 +212,15 @@ def _side_name(name: str) -> str:
     return name[:12] if is_hash else name
 
 
-def _kind(file: FileChange) -> str:
-    return file.what + (f", {count(file.errors, 'error')}" if file.errors else "")
-
-
-def _alike(report: DiffReport, *, widened: bool, merged: bool) -> list[list[EditEffect]]:
-    """Return the effects of edits; *merged* are many of equal texts with equal effects."""
-
-    def key(effect: EditEffect) -> object:
-        if not merged or not effect.edits:
-            return id(effect)
-        spans = [(edit.key, edit.removed, edit.added) for edit in effect.edits]
-        texts = tuple((key, *(span and span.text for span in two)) for key, *two in spans)
-        rows = change_rows(effect, report.classes)
-        return texts, tuple(doc.plain((changes.phrase(row), changes.arrow(row))) for row in rows)
-
-    found: list[list[EditEffect]] = []
-    effects = (effect for effect in report.effects if effect.widened is widened)
-    for group in doc.grouped(effects, key):
-        found += [group] if len(group) > _MOST_APART else [[effect] for effect in group]
-    return found
-
-
-def _effect_item(
-    report: DiffReport, alike: Sequence[EditEffect], number: int, most: int | None
-) -> doc.Item:
-    """Return the edits of a block, and what they change; of those that are alike, the first."""
-    effect, *others = alike
-    heads = [edit_text(report, edit) for edit in _ruling(report, effect)]
+def _effect_item(report: DiffReport, effect: EditEffect, number: int, most: int | None) -> doc.Item:
+    """Return the edits of a block, and what they change."""
+    heads = [edit_text(report, edit) for edit in effect.edits]
     head = doc.joined(heads or ["no edit of a text explains this"], ", and ", most)
-    if left := len(effect.edits) - len(heads):
-        head = (head, f", with {count(left, 'edit')} beside it")
-    if others:
-        files = (doc.Ink(str(other.edits[0].place.file), "file") for other in others)
-        head = (head, f"; the same {count(len(others), 'more time')}: ", doc.joined(files, most=2))
     rows = change_rows(effect, report.classes) if most is None else _told_rows(report, effect)
     limit = _MOST_ROWS[len(report.effects) > _MOST_ROWS[1]]
     shown = rows[: most and limit + (len(rows) == limit + 1)]
     cells = tuple(
-        (
-            changes.phrase(row),
-            changes.arrow(row),
-            changes.witnesses(row, most and _MOST_EACH),
-            changes.who(row) + (" and others" if others else ""),
-        )
-        for row in shown
+        (row.phrase, row.arrow, row.witnesses(most and _MOST_EACH), row.who) for row in shown
     )
     marks = tuple({"agent": row.agents, "class": [CLASSES[row.kind]]} for row in shown)
     body: list[doc.Block] = [doc.Grid(("", "", "", ""), cells, marks)]
@@ -280,12 +231,6 @@ def _effect_item(
         items = tuple(_detail(change) for change in effect.changes)
         body.append(doc.Section("each change", items, folded=True))
     return doc.Item((doc.Ink(f"{number}", "dim"), "  ", head), tuple(body), beside=True)
-
-
-def _ruling(report: DiffReport, effect: EditEffect) -> Sequence[TextEdit]:
-    """Return the edits of rules, where a search that ended early left edits of prose beside."""
-    ruled = [e for e in effect.edits if e.is_file or any(report.rules_of(e, s) for s in (0, 1))]
-    return ruled if ruled and len(effect.edits) > _MOST_EACH else effect.edits
 
 
 def _told_rows(report: DiffReport, effect: EditEffect) -> list[ChangeRow]:
@@ -321,7 +266,7 @@ _KEYED: Final = re.compile(r"[\w-]+:? .*\Z")
 
 def _ink(key: str) -> doc.Text:
     """Return an effect, or the key of another list."""
-    return (doc.Ink(key, key), " ") if key in changes.ROLES.values() else f"{key} " if key else ""
+    return (doc.Ink(key, key), " ") if key in ROLES.values() else f"{key} " if key else ""
 
 
 def _cut(text: str) -> str:
@@ -350,14 +295,14 @@ def _grants(report: DiffReport, change: Change) -> dict[str, list[ToolAccess]]:
     """Return what an added or removed agent may do, by class of tools; nothing for no agent."""
     if (change.project, change.chain) not in report.grants:
         return {}
-    table, classes = report.grants[change.project, change.chain]
-    return by_class(tool_access(at_most([table])), classes, CLASSES)
+    access = tool_access(at_most([report.grants[change.project, change.chain]]))
+    return by_class(access, report.classes[change.project], CLASSES)
 
 
 def _detail(change: Change) -> doc.Item:
     """Return a change with the rules of both sides and every chain."""
     difference, agent = change.difference, change.chain[-1]
-    chains = ", ".join(map(chain_text, (change.chain, *change.also)))
+    chains = ", ".join(map(chain_text, change.chains))
     rows = [
         *why_rows("before", difference.before, agent),
         *why_rows("after", difference.after, agent),
@@ -420,12 +365,12 @@ def as_json(report: DiffReport) -> Object:
             {
                 "direction": _DIRECTIONS[effect.widened],
                 "edits": [_edit_json(edit) for edit in effect.edits],
-                "effects": [changes.row_json(row) for row in change_rows(effect, report.classes)],
+                "effects": [row.json for row in change_rows(effect, report.classes)],
                 # By their number in `changes`, each with the chains of which they make it.
                 "changes": [
                     {
                         "change": numbers[id(change.difference), change.readings],
-                        "chains": [list(chain) for chain in (change.chain, *change.also)],
+                        "chains": list(map(list, change.chains)),
                     }
                     for change in effect.changes
                 ],
@@ -487,8 +432,8 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         file = edits[0].place.file if edits else elsewhere
         for row in _told_rows(report, effect):
             calls = quoted([call_text(*each) for each in row.calls], _MOST_EACH)
-            by = f", by {changes.who(row)}" if row.agents else ""
-            told = doc.plain((changes.phrase(row), ": ", changes.arrow(row))).replace("→", "->")
+            by = f", by {row.who}" if row.agents else ""
+            told = doc.plain((row.phrase, ": ", row.arrow)).replace("→", "->")
             detail = "\n".join(doc.plain(edit_text(report, edit)) for edit in effect.edits)
             kind = change_kind(row.changes[0])
             found.append(_result(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))

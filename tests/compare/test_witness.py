@@ -10,7 +10,7 @@ import pytest
 
 from policy.analysis.diff import Change, diff_workspaces
 from policy.analysis.edits import EditEffect
-from policy.analysis.review import change_rows
+from policy.cli.report.changes import change_rows
 from policy.cli.report.words import call_text
 from policy.compare.witness import is_ordinary
 from policy.files.trees import Memory

@@ -2,71 +2,224 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Final
 
-from policy.analysis.review import ChangeRow
+from policy.analysis.diff import Change
+from policy.analysis.edits import EditEffect, TextEdit
+from policy.analysis.review import Classes
 from policy.cli.report.as_json import Object
 from policy.cli.report.document import Ink, Text, joined
 from policy.cli.report.words import call, count, sentences
 from policy.compare.witness import is_ordinary
 from policy.core import expressions as re
-from policy.core.effect import VERBS
+from policy.core.decision import EVERY_TOOL, Reason
+from policy.core.effect import VERBS, Effect
 from policy.core.source import quoted, visible
+from policy.core.values import define, field
 
 # A word for what a call gets -> its role in a document.
 ROLES: Final = {"unavailable": "dim", **{word: effect.value for effect, word in VERBS.items()}}
 
+# Classes of tools that open files.
+_OF_FILES: Final = frozenset({"read", "change"})
 
-def phrase(row: ChangeRow) -> Text:
-    """Return what agents can do."""
-    verb, anything = sentences()["phrases"][row.kind]
-    if row.subject:
-        is_command = row.kind == "run"
-        told = re.sub(r"(?::| )\*$", " …", row.subject) if is_command else row.subject
-        return (f"{verb} ", Ink(told, "rule"))
-    used = [*dict.fromkeys(tool for tool, _ in row.calls)]
-    only = f" with {quoted(used, 2)}" if row.is_of_further_tool else ""
-    return f"{verb} {anything}{only}"
+# A rule of a file: its tool and its specifier.
+_RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)
+
+# A tool and the arguments of a call.
+_Call = tuple[str, Mapping[str, object]]
 
 
-def arrow(row: ChangeRow) -> Text:
-    """Return what the calls got, and get."""
-    before, after = row.words
-    return (Ink(before, ROLES[before]), " → ", Ink(after, ROLES[after]))
+@define
+class ChangeRow:
+    """Changes of one kind.
+
+    Attributes:
+        kind: a class of tools.
+        words: what the calls got, and get.
+        subject: files, commands or agents, as rules have them; "" for any, or any other.
+        tools: of the class, the most ordinary first, with the first that runs commands.
+        changes: in their order.
+
+    """
+
+    kind: str
+    words: tuple[str, str]
+    subject: str
+    tools: tuple[str, ...]
+    changes: list[Change] = field(factory=list)
+
+    @property
+    def widened(self) -> bool:
+        """Whether more is granted."""
+        return self.changes[0].widened
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether people would make one of the calls, rather than a search alone."""
+        return is_ordinary(dict(self.calls[0][1]))
+
+    @property
+    def is_of_further_tool(self) -> bool:
+        """Whether no call is of the first tool of its class."""
+        return bool(self.tools) and self.tools[0] not in {tool for tool, _ in self.calls}
+
+    @property
+    def calls(self) -> list[_Call]:
+        """The calls, each once, those that people think of first in front."""
+        calls: dict[str, _Call] = {}
+        for change in sorted(self.changes, key=_least_strict):
+            tool, called = change.difference.tool, change.difference.call
+            calls.setdefault(f"{tool} {called}", (tool, called))
+        places = {tool: place for place, tool in enumerate(self.tools)}
+        return sorted(
+            calls.values(),
+            key=lambda one: (not is_ordinary(dict(one[1])), places.get(one[0], len(places))),
+        )
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents that make the calls, those of the shortest chains first."""
+        chains = sorted(
+            (len(chain), chain, chain[-2:-1] if change.what != "rule" else chain[-1:])
+            for change in self.changes
+            for chain in change.chains
+        )
+        return list(dict.fromkeys(name for *_, names in chains for name in names))
+
+    @property
+    def phrase(self) -> Text:
+        """What agents can do."""
+        verb, anything = sentences()["phrases"][self.kind]
+        if self.subject:
+            is_command = self.kind == "run"
+            told = re.sub(r"(?::| )\*$", " …", self.subject) if is_command else self.subject
+            return (f"{verb} ", Ink(told, "rule"))
+        used = [*dict.fromkeys(tool for tool, _ in self.calls)]
+        only = f" with {quoted(used, 2)}" if self.is_of_further_tool else ""
+        return f"{verb} {anything}{only}"
+
+    @property
+    def arrow(self) -> Text:
+        """What the calls got, and get."""
+        before, after = self.words
+        return (Ink(before, ROLES[before]), " → ", Ink(after, ROLES[after]))
+
+    def witnesses(self, most: int | None) -> Text:
+        """Return the most ordinary call, and by which other tools and commands it can be made."""
+        shown: list[Text] = []
+        seen: set[str] = set()
+        ordinary = [one for one in self.calls if is_ordinary(dict(one[1]))]
+        for tool, called in ordinary if ordinary and most else self.calls:
+            command = called.get("command") if len(called) == 1 else None
+            key = str(command or tool)
+            if key in seen and (most or command):
+                continue
+            seen |= {key, tool}
+            if isinstance(command, str) and not self.is_of_further_tool:
+                shown.append(Ink(command, "code"))
+            else:
+                shown.append(call(tool, {} if shown and most else called))
+        return joined(shown, most=most)
+
+    @property
+    def who(self) -> str:
+        """The agents that make the calls; of many the first, and their number."""
+        names = [visible(name) for name in self.agents]
+        if len(names) > 2:
+            names[1:] = [count(len(names) - 1, "agent")]
+        readings = {reading for change in self.changes for reading in change.readings}
+        return " and ".join(names) + (" (declared only)" if readings == {"attenuated"} else "")
+
+    @property
+    def json(self) -> Object:
+        """Its JSON shape."""
+        return {
+            "class": self.kind,
+            "effects": [
+                {"subject": self.subject or None, "from": self.words[0], "to": self.words[1]}
+            ],
+            "witnesses": [{"tool": tool, "input": dict(called)} for tool, called in self.calls],
+            "agents": self.agents,
+        }
 
 
-def witnesses(row: ChangeRow, most: int | None) -> Text:
-    """Return the most ordinary call, and by which other tools and commands it can be made."""
-    shown: list[Text] = []
-    seen: set[str] = set()
-    ordinary = [one for one in row.calls if is_ordinary(dict(one[1]))]
-    for tool, called in ordinary if ordinary and most else row.calls:
-        command = called.get("command") if len(called) == 1 else None
-        key = str(command or tool)
-        if key in seen and (most or command):
-            continue
-        seen |= {key, tool}
-        if isinstance(command, str) and not row.is_of_further_tool:
-            shown.append(Ink(command, "code"))
-        else:
-            shown.append(call(tool, {} if shown and most else called))
-    return joined(shown, most=most)
+def _least_strict(change: Change) -> tuple[object, ...]:
+    """Return a key by which what is granted most comes first, then what is shortest."""
+    before, after = change.difference.effects
+    called = str(change.difference.call)
+    return -[*Effect].index(max(before, after)), len(called), called
 
 
-def who(row: ChangeRow) -> str:
-    """Return the agents that make the calls; of many the first, and their number."""
-    names = [visible(name) for name in row.agents]
-    if len(names) > 2:
-        names[1:] = [count(len(names) - 1, "agent")]
-    readings = {reading for change in row.changes for reading in change.readings}
-    return " and ".join(names) + (" (declared only)" if readings == {"attenuated"} else "")
+def change_kind(change: Change) -> str:
+    """Return ``granted``, ``ask-to-allow``, ``withdrawn`` or ``allow-to-ask``."""
+    difference = change.difference
+    if change.widened:
+        return "granted" if difference.before.effect is Effect.DENY else "ask-to-allow"
+    return "withdrawn" if difference.after.effect is Effect.DENY else "allow-to-ask"
 
 
-def row_json(row: ChangeRow) -> Object:
-    """Return its JSON shape."""
-    return {
-        "class": row.kind,
-        "effects": [{"subject": row.subject or None, "from": row.words[0], "to": row.words[1]}],
-        "witnesses": [{"tool": tool, "input": dict(called)} for tool, called in row.calls],
-        "agents": row.agents,
-    }
+def change_rows(effect: EditEffect, classes: Mapping[str, Classes]) -> list[ChangeRow]:
+    """Return what edits change, a row for each kind: what grants more first."""
+    rows: dict[object, ChangeRow] = {}
+    for change in sorted(effect.changes, key=_least_strict):
+        tools = classes.get(change.project, {})
+        kind, subject = _subject(change, effect.edits, tools)
+        words = _words(change)
+        own, commands = (tools.get(each, ()) for each in (kind, "run"))
+        order = (*own[:1], *commands[:1], *own[1:], *commands[1:]) if own else ()
+        row = ChangeRow(kind, words, subject, order)
+        rows.setdefault((change.widened, kind, words, subject), row).changes.append(change)
+    kinds = [*sentences()["phrases"]]
+    return sorted(
+        rows.values(),
+        key=lambda row: (
+            not row.widened,
+            not row.is_ordinary,
+            row.is_of_further_tool,
+            kinds.index(row.kind),
+            row.words[::-1],
+        ),
+    )
+
+
+def _words(change: Change) -> tuple[str, str]:
+    """Return what the call of a change got, and gets."""
+    before, after = (
+        "unavailable" if decision.reason is Reason.UNAVAILABLE else VERBS[decision.effect]
+        for decision in (change.difference.before, change.difference.after)
+    )
+    if change.what == "rule":
+        return before, after
+    return ("denied", after) if change.widened else (before, "denied")
+
+
+def _subject(change: Change, edits: Collection[TextEdit], classes: Classes) -> tuple[str, str]:
+    """Return the class of what a change is about, and its subject as a rule has it."""
+
+    def class_of(tool: str) -> str:
+        return next((kind for kind, tools in classes.items() if tool in tools), "other")
+
+    difference = change.difference
+    kind = "start" if change.what != "rule" else class_of(difference.tool)
+    if kind == "start":
+        named = (value for value in difference.call.values() if isinstance(value, str))
+        return kind, change.chain[-1] if change.what != "rule" else next(named, "")
+    if kind == "other":
+        return kind, "" if "unavailable" in _words(change) else difference.tool
+    rules = [
+        (side, because)
+        for side, decision in ((1, difference.after), (0, difference.before))
+        for because in decision.because
+        if because.place is not None and because.rule != EVERY_TOOL
+    ]
+    # Of edited rules those that came, then those that went.
+    rules.sort(key=lambda one: not any(edit.covers(one[0], one[1].place) for edit in edits))
+    for _, because in rules:
+        found = _RULE.fullmatch(because.rule)
+        tool, subject = found.groups() if found else (because.rule, "")
+        of_rule = class_of(tool)
+        if of_rule == kind or (of_rule in _OF_FILES and kind in {*_OF_FILES, "run"}):
+            return of_rule if kind == "run" else kind, "" if subject == "*" else subject
+    return kind, ""
