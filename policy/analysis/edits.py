@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
+from itertools import groupby
 from typing import Final
 
 from policy.analysis.diff import Change, Diff, FileChange, Names, without
@@ -199,11 +200,13 @@ class _EditedFile:
         for is_equal, was, now in _aligned(old, new):
             if is_equal:
                 yield from map(_piece, was, now)
-                continue
-            units = (_units(side, indented=not self._is_json) for side in (was, now))
-            for one, other in _paired(*units):
-                items = _in_line(one, other) if one and other and not self._is_json else []
-                yield from items or [_piece(one, other)]
+            elif self._is_json:
+                units = (_units(side, indented=False) for side in (was, now))
+                yield from (_piece(*pair) for pair in _paired(*units))
+            else:
+                for one, other in _blocks(was, now):
+                    items = _in_line(one, other) if one and other else []
+                    yield from items or [_piece(one, other)]
 
 
 # A part as it was, and what became of it.
@@ -243,6 +246,19 @@ def _aligned(
     one, other = ([(part.key, part.body) for part in side] for side in (old, new))
     for tag, i, j, x, y in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         yield tag == "equal", old[i:j], new[x:y]
+
+
+def _blocks(old: Sequence[_Part], new: Sequence[_Part]) -> Iterator[_Pair]:
+    """Yield the lines of both sides that are alike together, and blocks of others alone."""
+    for are_alike, run in groupby(_paired(old, new), key=all):
+        pairs = [*run]
+        if are_alike:
+            yield from pairs
+            continue
+        for unit in _units((one for one, _ in pairs if one), indented=True):
+            yield unit, None
+        for unit in _units((other for _, other in pairs if other), indented=True):
+            yield None, unit
 
 
 def _paired(old: Sequence[_Part], new: Sequence[_Part]) -> Iterator[_Pair]:

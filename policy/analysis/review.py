@@ -230,6 +230,9 @@ FILE_EFFECTS: Final = ("unread", "error", "unknown", "none", "decisions")
 # Class of tools -> tools, the most ordinary first.
 Classes = Mapping[str, tuple[str, ...]]
 
+# Project and chain -> the table of an agent, and the classes of tools there.
+Granted = Mapping[tuple[str, Names], tuple[Table, Classes]]
+
 
 @frozen
 class DiffReport:
@@ -244,7 +247,7 @@ class DiffReport:
         rules: the rules that went, and those that came.
         idle: the edits of rules without which every call is decided the same.
         classes: project -> class of tools -> tools.
-        grants: project and chain -> the table of an added or removed agent.
+        grants: the tables of added and removed agents.
         spawns: project -> the edges of its spawn graph that came and went.
         excess: what the new side grants beyond a maximum.
         more_excess: why it may be more; nothing where it is not.
@@ -262,7 +265,7 @@ class DiffReport:
     rules: tuple[Sequence[Rule], Sequence[Rule]] = ((), ())
     idle: frozenset[TextEdit] = frozenset()
     classes: Mapping[str, Classes] = field(factory=dict)
-    grants: Mapping[tuple[str, Names], Table] = field(factory=dict)
+    grants: Granted = field(factory=dict)
     spawns: Mapping[str, Sequence[tuple[str, str, str]]] = field(factory=dict)
     excess: tuple[Excess, ...] = ()
     more_excess: tuple[str, ...] = ()
@@ -393,7 +396,7 @@ def _in_one_place(trees: tuple[Tree, Tree], before: Workspace) -> Callable[[Work
     return placed
 
 
-def _grants(diff: Diff, old: Workspace, new: Workspace) -> dict[tuple[str, Names], Table]:
+def _grants(diff: Diff, old: Workspace, new: Workspace) -> Granted:
     """Return the tables of added and removed agents."""
     grants = {}
     for change in diff.changes:
@@ -402,5 +405,5 @@ def _grants(diff: Diff, old: Workspace, new: Workspace) -> dict[tuple[str, Names
         if change.what != "rule" and project is not None:
             with suppress(SpawnDenied):
                 chain = Chains(project.reading(change.readings[0])).of(change.chain)
-                grants[change.project, change.chain] = chain.table
+                grants[change.project, change.chain] = chain.table, project.tool_classes
     return grants

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from policy.analysis.inputs import NOTHING_READ, Hosts, InputTree, load_here
+from policy.analysis.inputs import NOTHING_READ, Hosts, load_here
 from policy.analysis.lint import lint
 from policy.analysis.reach.audit import (
     AgentAudit,
@@ -28,7 +28,6 @@ from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     because_text,
     call,
-    call_text,
     chain_text,
     count,
     finding_lines,
@@ -36,10 +35,9 @@ from policy.cli.report.words import (
     findings_summary,
     is_reached,
     names,
-    rule,
 )
 from policy.compare.witness import is_ordinary
-from policy.core.decision import Because, Decision
+from policy.core.decision import Because
 from policy.core.effect import VERBS
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
@@ -69,8 +67,15 @@ _Spans = Callable[[Iterable[Because]], dict[Because, Span]]
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
     found = load_here(options.path, Hosts.of(options), every=True)
-    audited = _audited(found)
-    own = [agent for one in audited.projects for agent in one.agents if one.is_own(agent)]
+    linted = lint(found.tree, found.workspace, most=_MOST_TRIED)
+    audited = evolve(
+        audit(found.workspace),
+        findings=linted.findings,
+        rules=linted.rules,
+        suppressed=len(linted.suppressed),
+    )
+    agents = [(project, agent) for project in audited.projects for agent in project.agents]
+    own = sum(project.is_own(agent) for project, agent in agents)
     report = doc.Report(
         f"Audit of `{audited.label}`",
         partial(as_json, audited, modes=options.modes),
@@ -79,84 +84,60 @@ def run(options: argparse.Namespace, console: Console) -> int:
         partial(_results, audited, found.spans),
         path_prefix(found.tree),
         all(project.exact for project in audited.projects),
-        None if options.agent else _LINES[len(own) > _FEW],
+        None if options.agent else _LINES[own > _FEW],
     )
-    if options.agent:
-        _check_agent(audited, options.agent)
+    known = [agent.name for _, agent in agents]
+    if options.agent and options.agent not in known:
+        listed = f"there are {quoted(known)}" if known else NOTHING_READ
+        message = f"there is no agent `{options.agent}`"
+        raise PolicyError(message, help=closest(options.agent, known) or listed)
     publish(report, options, console)
     if not audited.projects or any(map(is_unreadable, audited.findings)):
         return 2
-    return int(_fails(audited, options.fail_on))
-
-
-def _audited(found: InputTree) -> Audit:
-    """Return the audit with the findings of lint, and without suppressed ones."""
-    audited = audit(found.workspace)
-    linted = lint(found.tree, found.workspace, most=_MOST_TRIED)
-    audited = evolve(audited, findings=linted.findings, rules=linted.rules)
-    return evolve(audited, suppressed=len(linted.suppressed))
-
-
-def _check_agent(audited: Audit, name: str) -> None:
-    known = [agent.name for project in audited.projects for agent in project.agents]
-    if name not in known:
-        raise PolicyError(
-            f"there is no agent `{name}`",
-            help=closest(name, known) or (f"there are {quoted(known)}" if known else NOTHING_READ),
-        )
-
-
-def _fails(audited: Audit, fail_on: str) -> bool:
-    if fail_on == "escalation":
-        return any(agent.escalations for one in audited.projects for agent in one.agents)
-    if fail_on == "none":
-        return False
-    return is_reached(audited.findings, fail_on)
+    if options.fail_on == "escalation":
+        return int(any(agent.escalations for _, agent in agents))
+    return int(options.fail_on != "none" and is_reached(audited.findings, options.fail_on))
 
 
 # --- where the host differs from its files -------------------------------------------------
+
+# What the host and the files disagree in -> its severity, and the groups of it.
+_GAPS: Final = {
+    "escalation": (Severity.ERROR, escalations),
+    "dead rule": (Severity.WARNING, dead_rules),
+}
 
 
 def _gaps(audited: Audit, most: int | None) -> list[doc.Block]:
     """Return a sentence for each group of gaps, escalations first."""
     items: list[doc.Block] = []
     agents = [agent for project in audited.projects for agent in project.agents]
-    for group in _typed(escalations(agents), most):
-        declared, real = group.gaps[0].before, group.gaps[0].after
-        by_host = f" {VERBS[real.effect]} by the host, declared {VERBS[declared.effect]}: "
-        who = (doc.Ink("escalation", "error"), "  ", _who(group, most), ": ")
-        items.append(doc.Item((*who, _calls(group, most), by_host, _reason(group, declared))))
-    for group in _typed(dead_rules(agents), most):
-        declared, real = group.gaps[0].before, group.gaps[0].after
-        rules = doc.joined(map(rule, declared.because), "; ", most and 2)
-        said = (doc.Ink("dead rule", "warning"), "  ", rules, ": the host has ")
-        denied = (f" {VERBS[real.effect]} for ", _who(group, most), ": ", _reason(group, real))
-        items.append(doc.Item((*said, _calls(group, most), *denied)))
+    for kind, (severity, grouped) in _GAPS.items():
+        groups = grouped(agents)
+        if most is not None:  # by calls that people would type, where there are any
+            ordinary = (
+                evolve(group, gaps=tuple(gap for gap in group.gaps if is_ordinary(gap.call)))
+                for group in groups
+            )
+            groups = [group for group in ordinary if group.gaps] or groups
+        for group in groups:
+            declared, real = group.gaps[0].before, group.gaps[0].after
+            why: list[doc.Text] = [because_text(declared, group.agents[0], 1)]
+            why += [because_text(real, group.agents[0], 1)] if kind == "dead rule" else []
+            head = (doc.Ink(kind, severity.value), "  ", _gap(group, most), ": ")
+            items.append(doc.Item((*head, doc.joined(why, "; "))))
     body = doc.listed(items, most and max(most - 2, _LEAST))
     return [doc.Section("host and files disagree", body)] if items else []
 
 
-def _typed(groups: list[GapGroup], most: int | None) -> list[GapGroup]:
-    """Return *groups*; with a bound the calls that people would type, where there are any."""
-    typed = [
-        evolve(group, gaps=gaps)
-        for group in groups
-        if (gaps := tuple(gap for gap in group.gaps if is_ordinary(gap.call)))
-    ]
-    return typed or groups if most is not None else groups
-
-
-def _who(group: GapGroup, most: int | None) -> doc.Text:
-    below = names(group.gaps[0].below, None, "agent")
-    return (names(group.agents, most and 3, "agent"), (" below ", below) if below else "")
-
-
-def _calls(group: GapGroup, most: int | None) -> doc.Text:
-    return doc.joined((call(gap.tool, gap.call) for gap in group.gaps), most=most and 4)
-
-
-def _reason(group: GapGroup, decision: Decision) -> doc.Text:
-    return because_text(decision, group.agents[0], 1)
+def _gap(group: GapGroup, most: int | None = None) -> doc.Text:
+    """Return who makes which calls, and what these get by the host and by the files."""
+    gap = group.gaps[0]
+    below = (" below ", names(gap.below, None, "agent")) if gap.below else ""
+    calls = doc.joined((call(gap.tool, gap.call) for gap in group.gaps), most=most and 4)
+    real, declared = VERBS[gap.after.effect], VERBS[gap.before.effect]
+    who = names(group.agents, most and 3, "agent")
+    return (who, below, ": ", calls, f" {real} by the host, declared {declared}")
 
 
 # --- the matrix of agents and classes of tools ---------------------------------------------
@@ -167,7 +148,7 @@ def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = T
 
     Args:
         audited: the project.
-        most: rows of agents (`_rank`), and one that counts the others. None is no bound.
+        most: rows of agents, and one that counts the others. None is no bound.
         built_in: whether the agents of the host are among them.
 
     """
@@ -183,7 +164,7 @@ def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = T
             others.append(cells)
     kept = [*alike.items()]
     if most is not None and len(kept) > most + 1:
-        kept = sorted(kept, key=lambda row: _rank(audited, row[1]))[:most]
+        kept = kept[:most]
     rows: list[tuple[doc.Text, ...]] = [
         (names((one.name for one in some), _MOST_NAMES if most is None else 2, "agent"), *row)
         for row, some in kept
@@ -211,12 +192,6 @@ def _shared(
     if len(found) == 1:
         return found[0]
     return (found[0], " or ", NOTHING) if found[1:] == [NOTHING] else "differs"
-
-
-def _rank(audited: ProjectAudit, agents: Sequence[AgentAudit]) -> tuple[object, ...]:
-    """Return a key by which agents that start chains come first, then those of files."""
-    starts = any(agent.name in audited.project.starts for agent in agents)
-    return not starts, not audited.is_own(agents[0]), -len(agents)
 
 
 def _cells(audited: ProjectAudit, agent: AgentAudit, startable: set[str]) -> tuple[doc.Text, ...]:
@@ -437,22 +412,14 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
     """Return the findings, and the gaps between host and files."""
     found = [Result(finding) for finding in audited.findings]
     for project in audited.projects:
-        for kind, severity, groups in (
-            ("escalation", Severity.ERROR, escalations(project.agents)),
-            ("dead-rule", Severity.WARNING, dead_rules(project.agents)),
-        ):
-            for group in groups:
-                declared, real = group.gaps[0].before, group.gaps[0].after
-                calls = ", ".join(f"`{call_text(gap.tool, gap.call)}`" for gap in group.gaps)
-                by_host, by_files = (VERBS[one.effect] for one in (real, declared))
-                below = quoted(group.gaps[0].below)
-                message = quoted(group.agents) + (f" below {below}" if below else "")
-                message += f": {calls} {by_host} by the host"
-                message += f", declared {by_files}"
-                span = next(iter(spans((*declared.because, *real.because)).values()), None)
+        for kind, (severity, grouped) in _GAPS.items():
+            for group in grouped(project.agents):
+                rules = (*group.gaps[0].before.because, *group.gaps[0].after.because)
+                span = next(iter(spans(rules).values()), None)
                 places = [a.place for a in project.agents if a.name in group.agents]
                 file = next((place.file for place in places if place), "")
-                found.append(result(kind, message, severity, span, file=file))
+                code, message = kind.replace(" ", "-"), doc.plain(_gap(group))
+                found.append(result(code, message, severity, span, file=file))
     return found
 
 

@@ -295,8 +295,8 @@ def _grants(report: DiffReport, change: Change) -> dict[str, list[ToolAccess]]:
     """Return what an added or removed agent may do, by class of tools; nothing for no agent."""
     if (change.project, change.chain) not in report.grants:
         return {}
-    access = tool_access(at_most([report.grants[change.project, change.chain]]))
-    return by_class(access, report.classes[change.project], CLASSES)
+    table, classes = report.grants[change.project, change.chain]
+    return by_class(tool_access(at_most([table])), classes, CLASSES)
 
 
 def _detail(change: Change) -> doc.Item:

@@ -73,19 +73,6 @@ def test_a_screen_of_many_edits_is_bounded_and_counts_what_is_left_out(tmp_path,
     assert re.search(r"… \d+ more edits, shown with --all", out)
 
 
-def test_one_edit_of_many_agents_is_shown_once(tmp_path, capsys) -> None:
-    for side, tools in (("before", ""), ("after", "tools: Read\n")):
-        for number in range(5):
-            file = tmp_path / side / f".claude/agents/a{number}.md"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"---\nname: a{number}\ndescription: x\n{tools}---\n")
-    main(["diff", str(tmp_path / "before"), str(tmp_path / "after")])
-    out = " ".join(capsys.readouterr().out.split())
-    assert "5 edits: 5 narrow" in out
-    assert "1 + tools: Read .claude/agents/a0.md:4; the same 4 more times: " in out
-    assert " 2 + tools" not in out
-
-
 def test_every_reason_and_every_part_has_a_sentence() -> None:
     assert {reason.value for reason in Reason} == sentences()["reasons"].keys()
     assert {does.value for does in Does} == sentences()["unknown"].keys()
