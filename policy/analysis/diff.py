@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from policy.analysis.reach.chains import ComparedChains, cause
-from policy.analysis.reach.worklist import MANY_CHAINS, PositionPair, reading_side
+from policy.analysis.reach.worklist import MANY_CHAINS, reading_side
 from policy.compare.compare import Known
 from policy.compare.witness import Difference
 from policy.core.decision import Decision, Reason
@@ -21,7 +21,7 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.core.memory import seldom_collecting
 from policy.core.progress import steps
-from policy.core.values import frozen
+from policy.core.values import evolve, frozen
 from policy.files.opening import Tree, is_unreadable
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
@@ -55,25 +55,19 @@ def changed_files(
 ) -> tuple[FileChange, ...]:
     """Return the files that differ and may say something about agents."""
     kinds: dict[str, str] = {}
-    errors: set[str] = set()
-    read: set[str] = set()
     for _, workspace in (old, new):
-        kinds.update((unread.path, unread.what) for unread in workspace.unread)
-        errors |= {finding.place.file for finding in workspace.findings if is_unreadable(finding)}
-        for project in workspace.projects:
-            for file in project.files:
-                kinds[file.path] = file.role
-                read.add(file.path)
-    mistakes = Counter(
-        finding.place.file for finding in new[1].findings if finding.severity is Severity.ERROR
-    )
+        kinds |= {unread.path: unread.what for unread in workspace.unread}
+    files = [file for _, w in (old, new) for project in w.projects for file in project.files]
+    read = {file.path: file.role for file in files}
+    kinds |= read
+    found = [finding for _, workspace in (old, new) for finding in workspace.findings]
+    errors = {finding.place.file for finding in found if is_unreadable(finding)}
+    mistakes = Counter(f.place.file for f in new[1].findings if f.severity is Severity.ERROR)
     changes = []
     for path in sorted(kinds):
-        contents = [_content(tree, path) for tree, _ in (old, new)]
-        if contents[0] == contents[1]:
-            continue
-        status = "not read" if path not in read else "in error" if path in errors else "read"
-        changes.append(FileChange(path, kinds[path], status, mistakes[path]))
+        if _content(old[0], path) != _content(new[0], path):
+            status = "not read" if path not in read else "in error" if path in errors else "read"
+            changes.append(FileChange(path, kinds[path], status, mistakes[path]))
     return tuple(changes)
 
 
@@ -82,97 +76,6 @@ def _content(tree: Tree, path: str) -> bytes | None:
         return tree.read(path)
     except PolicyError:
         return None  # not there, or not to be read
-
-
-@frozen(eq=False)
-class _ChainChange:
-    """What one chain shows, in one reading.
-
-    Attributes:
-        compared: where it was found.
-        names: of the chain.
-        what: ``rule``, ``agent-added`` or ``agent-removed``.
-        difference: of the first chain that shows it.
-        why: why there may be more.
-
-    """
-
-    compared: ComparedChains
-    names: Names
-    what: str
-    difference: Difference
-    why: tuple[str, ...] = ()
-
-    def confirmed(self) -> Difference:
-        """Return the difference as this chain decides it."""
-        if self.what != "rule":
-            return self.difference
-        return self.compared.at(self.names, self.difference)
-
-
-def _chain_changes(
-    compared: ComparedChains, why: dict[str, None]
-) -> Iterator[tuple[object, _ChainChange]]:
-    """Yield what changes chain by chain, the shortest first, and *why* more may change.
-
-    Each is yielded with a key, which those have in common that are reported together.
-    """
-    pairs = compared.pairs
-    if pairs is None:
-        return
-    if not pairs.is_whole:
-        why[MANY_CHAINS] = None
-    shown: dict[object, tuple[dict[object, Difference], tuple[str, ...]]] = {}
-    reported: dict[str, dict[object, Difference]] = {}
-    named = ((pairs.names(pair), pair) for pair in pairs)
-    ordered = sorted(named, key=lambda each: (len(each[0]), each[0]))
-    for names, pair in steps(ordered, "comparing chains"):
-        if pair.before is None or pair.after is None:
-            if not pairs.is_implied(pair):
-                yield _one_sided(compared, names, pair)
-        elif pair.before.use != pair.after.use:
-            key = pair.agent, pair.before.use, pair.after.use
-            if key not in shown:
-                found = compared.compare(names)
-                why.update(dict.fromkeys(found.why))
-                known = reported.setdefault(names[-1], {})
-                shown[key] = dict(_by_cause(compared, names, known)), found.why
-            differences, more = shown[key]
-            for mark, difference in differences.items():
-                yield mark, _ChainChange(compared, names, "rule", difference, more)
-
-
-def _one_sided(
-    compared: ComparedChains, names: Names, pair: PositionPair
-) -> tuple[object, _ChainChange]:
-    """Return that a chain can, or can no longer, come about: the call that starts it."""
-    side, what = (1, "agent-added") if pair.before is None else (0, "agent-removed")
-    gone = Decision(Effect.DENY, Reason.UNAVAILABLE)
-    if len(names) > 1:
-        tool, call, there = compared.chain(side, names[:-1]).most_starting(names[-1])
-    else:
-        tool, call = plain_call(names[-1])
-        table = compared.chain(side, names).table.hash
-        there = Decision(Effect.ALLOW, Reason.DEFAULT, table=table)
-    difference = Difference(tool, call, *((gone, there) if side else (there, gone)))
-    change = _ChainChange(compared, names, what, difference)
-    return (what, names[-1], there.effect), change
-
-
-def _by_cause(
-    compared: ComparedChains, names: Names, known: dict[object, Difference]
-) -> Iterator[tuple[object, Difference]]:
-    """Yield what a chain shows, by its call and cause.
-
-    The call is one that another chain of the agent shows too, where both show the same; *known*
-    are those of the agent by their cause.
-    """
-    for difference in compared.compare(names).differences:
-        own = cause(difference)
-        other = known.setdefault(own, difference)
-        again = compared.at(names, other) if other.call != difference.call else difference
-        shown = again if cause(again) == own else difference
-        yield (str(shown.call), own), shown
 
 
 @frozen
@@ -277,13 +180,20 @@ def diff_workspaces(
     why: dict[str, None] = {}
     for pair in paired(old, new):
         title = (pair[1] or pair[0]).title  # type: ignore[union-attr]  # one of them is there
-        found: dict[object, list[_ChainChange]] = {}
-        for reading in readings:
-            before, after = (reading_side(project, reading) for project in pair)
-            compared = ComparedChains(before, after, known, reading=reading)
-            for key, change in _chain_changes(compared, why):
+        found: dict[object, list[Change]] = {}
+        compared = {
+            name: ComparedChains(reading_side(pair[0], name), reading_side(pair[1], name), known)
+            for name in readings
+        }
+        for reading, chains in compared.items():
+            for key, change in _chain_changes(chains, title, reading, why):
                 found.setdefault(key, []).append(change)
-        changes += (change for alike in found.values() for change in _changes(title, alike))
+        for alike in found.values():
+            for change in _merged(alike):
+                shown = change.difference
+                if change.what == "rule":  # with the rules and links of its own chain
+                    shown = compared[change.readings[0]].at(change.chain, shown)
+                changes.append(evolve(change, difference=shown))
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))
 
 
@@ -344,29 +254,88 @@ def without(project: Project, workspace: Workspace) -> Project | None:
     return project.bare() if project.bare and files.isdisjoint(unreadable) else None
 
 
-def _changes(title: str, alike: Iterable[_ChainChange]) -> Iterator[Change]:
+# --- chain by chain ------------------------------------------------------------------------
+
+
+def _chain_changes(
+    compared: ComparedChains, title: str, reading: str, why: dict[str, None]
+) -> Iterator[tuple[object, Change]]:
+    """Yield what changes chain by chain, the shortest first, and note *why* more may change.
+
+    Each is yielded with a key, which those have in common that are reported together. A difference
+    is that of the first chain that shows it.
+    """
+    pairs = compared.pairs
+    if pairs is None:
+        return
+    if not pairs.is_whole:
+        why[MANY_CHAINS] = None
+    shown: dict[object, tuple[dict[object, Difference], tuple[str, ...]]] = {}
+    reported: dict[str, dict[object, Difference]] = {}
+    named = ((pairs.names(pair), pair) for pair in pairs)
+    ordered = sorted(named, key=lambda each: (len(each[0]), each[0]))
+    for names, pair in steps(ordered, "comparing chains"):
+        if pair.before is None or pair.after is None:
+            if not pairs.is_implied(pair):
+                what = "agent-added" if pair.before is None else "agent-removed"
+                difference = _started(compared, names, int(pair.before is None))
+                change = Change(title, names, (), (reading,), what, difference)
+                yield (what, names[-1], max(difference.effects)), change
+        elif pair.before.use != pair.after.use:
+            key = pair.agent, pair.before.use, pair.after.use
+            if key not in shown:
+                found = compared.compare(names)
+                why.update(dict.fromkeys(found.why))
+                known = reported.setdefault(names[-1], {})
+                shown[key] = dict(_by_cause(compared, names, known)), found.why
+            differences, more = shown[key]
+            for mark, difference in differences.items():
+                yield mark, Change(title, names, (), (reading,), "rule", difference, more)
+
+
+def _started(compared: ComparedChains, names: Names, side: int) -> Difference:
+    """Return the call that starts a chain of one side, which the other side does not have."""
+    gone = Decision(Effect.DENY, Reason.UNAVAILABLE)
+    if len(names) > 1:
+        tool, call, there = compared.chain(side, names[:-1]).most_starting(names[-1])
+    else:
+        tool, call = plain_call(names[-1])
+        table = compared.chain(side, names).table.hash
+        there = Decision(Effect.ALLOW, Reason.DEFAULT, table=table)
+    return Difference(tool, call, *((gone, there) if side else (there, gone)))
+
+
+def _by_cause(
+    compared: ComparedChains, names: Names, known: dict[object, Difference]
+) -> Iterator[tuple[object, Difference]]:
+    """Yield what a chain shows, by its call and cause.
+
+    The call is one that another chain of the agent shows too, where both show the same; *known*
+    are those of the agent by their cause.
+    """
+    for difference in compared.compare(names).differences:
+        own = cause(difference)
+        other = known.setdefault(own, difference)
+        again = compared.at(names, other) if other.call != difference.call else difference
+        shown = again if cause(again) == own else difference
+        yield (str(shown.call), own), shown
+
+
+def _merged(alike: Iterable[Change]) -> Iterator[Change]:
     """Yield what some chains show, once for those that show it in the same readings.
 
     A chain that shows it in some of the readings of another one is among the chains of that.
     """
-    by_chain: dict[Names, list[_ChainChange]] = {}
+    by_chain: dict[Names, list[Change]] = {}
     for one in alike:
-        by_chain.setdefault(one.names, []).append(one)
-    members: dict[tuple[str, ...], list[_ChainChange]] = {}
+        by_chain.setdefault(one.chain, []).append(one)
+    members: dict[tuple[str, ...], list[Change]] = {}
     for _, shown in sorted(by_chain.items(), key=lambda item: (len(item[0]), item[0])):
-        own = tuple(dict.fromkeys(one.compared.reading for one in shown))
+        own = tuple(dict.fromkeys(one.readings[0] for one in shown))
         readings = next((known for known in members if {*own} <= {*known}), own)
         members.setdefault(readings, []).append(shown[0])
     for readings, (first, *others) in members.items():
-        yield Change(
-            project=title,
-            chain=first.names,
-            also=tuple(other.names for other in others),
-            readings=readings,
-            what=first.what,
-            difference=first.confirmed(),
-            why=first.why,
-        )
+        yield evolve(first, also=tuple(other.chain for other in others), readings=readings)
 
 
 def _order(change: Change) -> tuple[object, ...]:

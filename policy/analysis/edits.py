@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import groupby
 from typing import Final
 
@@ -36,10 +36,11 @@ _MOST_PAIRED: Final = 60
 # Sets of edits each of which is taken back by itself: of more, several at once.
 _FEW: Final = 8
 
-# Trees that are loaded for a search, after which edits are told together that are not all needed,
-# and those that are kept: each takes as much memory as those compared.
+# Edits that are taken back one by one where no rule says which of them makes a change.
+_MOST_ALONE: Final = 60
+
+# Trees that are loaded for a search. After that edits are told together that are not all needed.
 _MOST_LOADED: Final = 120
-_MOST_KEPT: Final = 32
 
 
 @frozen(eq=False)
@@ -479,6 +480,9 @@ def effects_of_edits(
 _Making = frozenset[TextEdit]
 _NONE: _Making = frozenset()
 
+# A workspace, and its chains by project and reading.
+_Loaded = tuple[Workspace, dict[tuple[str, str], Chains]]
+
 
 class _Search:
     """Searches for the edits that make a change."""
@@ -494,7 +498,7 @@ class _Search:
         self._sides = sides
         self._unreadable = {each for side in sides for each in _unreadable(side)}
         self._loads = 0
-        self._without = lru_cache(maxsize=_MOST_KEPT)(self._loaded)
+        self._without = cache(self._loaded)
         self._covering = cache(self._edits_of)
         # What is known to make some change, the last that was met behind the others.
         self._found: dict[_Making, None] = {}
@@ -519,9 +523,15 @@ class _Search:
             for half in (0, 1):
                 together = [e for n, e in enumerate(by_edits) if n >> bit & 1 == half]
                 edits = _NONE.union(*together)
+                # Not kept: it takes as much memory as the trees that are compared.
+                loaded = self._loaded(edits)
                 for each in together:
                     common[each] &= edits
-                    by_edits[each] = [m for m in by_edits[each] if self._undoes(edits, *m[1:])]
+                    by_edits[each] = [
+                        (change, names, one)
+                        for change, names, one in by_edits[each]
+                        if self._effect(loaded, one, names) is one.difference.before.effect
+                    ]
         for each, members in by_edits.items():
             if common[each] == each:
                 self._known |= {(id(change), names): each for change, names, _ in members}
@@ -539,7 +549,8 @@ class _Search:
         everything = frozenset(self._edits.all)
         for reading in change.readings:
             one = evolve(change, readings=(reading,))
-            sides = (self._effect(edits, one, names) for edits in (everything, _NONE))
+            loaded = map(self._without, (everything, _NONE))
+            sides = (self._effect(side, one, names) for side in loaded)
             if (*sides,) == change.difference.effects:
                 return one
         return None
@@ -557,36 +568,39 @@ class _Search:
     def _searched(self, change: Change, names: Names) -> _Making:
         """Return the same, by what files say where some edits are taken back.
 
-        First those of the rules that decide, and those that make other changes; then halves,
-        quarters and so on are kept while the rest suffices.
+        First those of the rules that decide, those that make other changes, and each alone; then
+        halves, quarters and so on are kept while the rest suffices.
         """
         one = self._in_one_reading(change, names)
         if one is None:
             return _NONE
-        tried = (self._named(change), *[*self._found][: -_FEW - 1 : -1])
-        for edits in tried:
-            if edits and self._undoes(edits, names, one):
+
+        def undone(edits: _Making) -> bool:
+            return self._effect(self._without(edits), one, names) is one.difference.before.effect
+
+        for edits in (self._named(change), *[*self._found][: -_FEW - 1 : -1]):
+            if edits and undone(edits):
                 return edits
         left = self._edits.all
+        if len(left) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
+            alone = [each for each in left if undone(frozenset({each}))]
+            for edits in (frozenset(alone), frozenset(alone[:1])):
+                if edits and undone(edits):
+                    return edits
         size = len(left)
         while size > 1 and self._loads <= _MOST_LOADED:
             size = (size + 1) // 2
             for start in range(0, len(left), size)[::-1]:
                 rest = [*left[:start], *left[start + size :]]
-                if rest and self._undoes(frozenset(rest), names, one):
+                if rest and undone(frozenset(rest)):
                     left = rest
         return frozenset(left)
 
-    def _undoes(self, edits: _Making, names: Names, change: Change) -> bool:
-        """Return whether the call of a change gets what it got before, where edits are back."""
-        return self._effect(edits, change, names) is change.difference.before.effect
-
-    def _effect(self, taken_back: _Making, change: Change, names: Names) -> Effect | None:
-        """Return what the call of a change gets where edits are taken back.
+    def _effect(self, loaded: _Loaded | None, change: Change, names: Names) -> Effect | None:
+        """Return what the call of a change gets in what is *loaded*.
 
         None where files cannot be read then, or there is no such chain.
         """
-        loaded = self._without(taken_back)
         if loaded is None:
             return None
         workspace, made = loaded
@@ -606,10 +620,8 @@ class _Search:
             return chains.of(names[:-1]).most_starting(names[-1])[2].effect
         return chain.table.decide(difference.tool, difference.call).effect
 
-    def _loaded(
-        self, taken_back: _Making
-    ) -> tuple[Workspace, dict[tuple[str, str], Chains]] | None:
-        """Return what is there without edits, and chains by project and reading."""
+    def _loaded(self, taken_back: _Making) -> _Loaded | None:
+        """Return what is there without edits; None where files cannot be read then."""
         self._loads += 1
         workspace = self._load(self._edits.without(taken_back))
         return (workspace, {}) if self._unreadable.issuperset(_unreadable(workspace)) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -96,62 +96,62 @@ def blocks(asked: Asked, most: int | None) -> list[doc.Block]:
     return found
 
 
+def _rows(
+    answers: Iterable[Answer],
+    is_one: Callable[[Answer], object],
+    key: Callable[[Answer], object],
+) -> list[tuple[str, list[Answer]]]:
+    """Return the answers of each row, and in which reading alone they hold.
+
+    Args:
+        answers: of both readings.
+        is_one: what both readings of one answer have in common.
+        key: what the answers of one row have in common.
+
+    """
+    once = [
+        ("" if others else f" ({first.reading} only)", first)
+        for first, *others in doc.grouped(answers, is_one)
+    ]
+    rows = doc.grouped(once, lambda row: (row[0], row[1].project, key(row[1])))
+    return [(row[0][0], [answer for _, answer in row]) for row in rows]
+
+
 def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the answers with one deciding rule; without a bound one for each chain."""
-    same = doc.grouped(
+    rows = _rows(
         asked.found.answers,
         lambda one: (one.project, one.chain, one.tool, str(one.call), one.effect),
+        lambda one: (one.effect, _because(one), one.chain if most is None else ()),
     )
-
-    def key(row: tuple[Answer, str]) -> object:
-        first, note = row
-        alone = first.chain if most is None else ()
-        why = _rules(first) or (first.decision.reason if first.decision is not None else None)
-        return first.project, first.effect, why, note, alone
-
-    rows = doc.grouped(((first, _only(first, others)) for first, *others in same), key)
-    rows.sort(key=lambda row: row[0][0].effect, reverse=True)
-    for members in rows:
-        first, note = members[0]
-        yield (
-            first.project,
-            effect(first.effect),
-            (_agents([each.chain for each, _ in members], most), note),
-            call(first.tool, first.call),
-            because_text(first.decision, first.agent) if first.decision is not None else "",
-        )
+    for note, members in sorted(rows, key=lambda row: row[1][0].effect, reverse=True):
+        first = members[0]
+        agents: doc.Text = doc.Ink(chain_text(first.chain), "agent")
+        if len(members) > 1:
+            agents = names((one.agent for one in members), most and _MOST_NAMES, "agent")
+        why = because_text(first.decision, first.agent) if first.decision is not None else ""
+        named = call(first.tool, first.call)
+        yield first.project, effect(first.effect), (agents, note), named, why
 
 
-def _rules(one: Answer) -> tuple[object, ...]:
-    """Return the rules behind an answer, without the agents that they are of."""
-    return tuple((each.effect, each.rule, each.place) for each in one.because)
-
-
-def _only(first: Answer, others: Sequence[object]) -> str:
-    """Return the reading of which alone something holds; "" where it holds of both."""
-    return "" if others else f" ({first.reading} only)"
-
-
-def _agents(chains: Sequence[tuple[str, ...]], most: int | None) -> doc.Text:
-    if len(chains) == 1:
-        return doc.Ink(chain_text(chains[0]), "agent")
-    return names((chain[-1] for chain in chains), None if most is None else _MOST_NAMES, "agent")
+def _because(one: Answer) -> object:
+    """Return the rules behind an answer, without the agents that they are of, or the reason."""
+    rules = tuple((each.effect, each.rule, each.place) for each in one.because)
+    return rules or (one.decision.reason if one.decision is not None else None)
 
 
 def _refused(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the agents that cannot for one reason."""
-    same = doc.grouped(asked.found.refused, lambda one: (one.project, one.agent))
 
-    def key(row: tuple[Answer, str]) -> object:
-        first, note = row
+    def key(one: Answer) -> object:
         # A reason without a rule names the agent.
-        own = first.decision is not None and {*first.decision.links} <= {first.agent}
-        reason = first.decision.reason if first.decision is not None and own else _why([first])
-        call_ = "" if first.is_unreached else call_text(first.tool, first.call)
-        return first.project, note, _rules(first) or reason, call_
+        own = one.decision is not None and {*one.decision.links} <= {one.agent}
+        reason = _because(one) if own or one.because else _why([one])
+        return reason, "" if one.is_unreached else call_text(one.tool, one.call)
 
-    for row in doc.grouped(((first, _only(first, others)) for first, *others in same), key):
-        (one, note), members = row[0], [each for each, _ in row]
+    refused = asked.found.refused
+    for note, members in _rows(refused, lambda one: (one.project, one.agent), key):
+        one = members[0]
         rules = doc.joined(map(rule, one.because), "; ")
         yield (
             one.project,

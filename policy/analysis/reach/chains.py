@@ -27,11 +27,9 @@ class ComparedChains:
         after: the other.
         known: what comparisons of tables found so far (`compare.tables.differences`).
         one_sided: whether chains that are on one side only are wanted.
-        reading: what is compared, as it is called here: a host may do as is declared.
 
     Attributes:
         pairs: the pairs of positions that matter; nothing where both are met from equal tables.
-        reading: as given.
 
     """
 
@@ -42,12 +40,10 @@ class ComparedChains:
         known: Known,
         *,
         one_sided: bool = True,
-        reading: str = "",
     ) -> None:
         is_started_alike = (before.starts, before.alone) == (after.starts, after.alone)
         is_same = is_started_alike and is_met_alike(before.reading, after.reading)
         self.pairs = None if is_same else Worklist(before, after, one_sided=one_sided).run()
-        self.reading = reading
         self._known = known
         self._compared: dict[object, Comparison] = {}
         self._chains = Chains(before.reading), Chains(after.reading)
