@@ -165,15 +165,9 @@ def diff_workspaces(
     files: tuple[FileChange, ...] = (),
     known: Known | None = None,
 ) -> Diff:
-    """Return what *new* decides differently from *old*.
+    """Return what *new* decides differently from *old*, with the *files* that differ.
 
-    Args:
-        old: before.
-        new: after.
-        readings: which readings to compare.
-        files: the files that differ (`changed_files`).
-        known: what comparisons found so far; what is found is added.
-
+    What comparisons found so far is *known*; what is found is added.
     """
     changes: list[Change] = []
     known = {} if known is None else known

@@ -91,22 +91,13 @@ class TextEdit:
 
 @frozen(eq=False)
 class _Part:
-    """A part of a text: a line, an item of a list, or a value of a JSON file.
-
-    Attributes:
-        source: the text.
-        start: where it starts.
-        text: the part, with what separates it from others.
-        key: of the list that it is in; "" for a line.
-        is_item: whether it is in a list on one line, with commas between the items.
-
-    """
+    """A part of a text, with what separates it: a line, an item of a list, or a value of JSON."""
 
     source: Source
     start: int
     text: str
-    key: str = ""
-    is_item: bool = False
+    key: str = ""  # of the list that it is in
+    is_item: bool = False  # of a list on one line, with commas between the items
 
     @property
     def body(self) -> str:
@@ -151,13 +142,9 @@ class _Piece:
 
 
 class _EditedFile:
-    """Two contents of a file as pieces that are alike and pieces that are edited.
+    """Two contents of a file, None for no file, as pieces that are alike or edited.
 
-    Args:
-        old: as it was; None where it was not there.
-        new: as it is, or None.
-        is_whole: whether it is one piece, as a file that came, went, or is not understood.
-
+    It is one piece where it came or went, or *is_whole*, as one that is not understood.
     """
 
     def __init__(self, old: Source | None, new: Source | None, *, is_whole: bool) -> None:
@@ -372,8 +359,6 @@ class Edits:
     """The edits between two trees, and the trees between them.
 
     Args:
-        old: before.
-        new: after.
         files: those that differ; one that is not understood is one edit, as one that came or went.
         renamed: path of the new tree -> the path that has its place in the old one.
 
@@ -448,14 +433,9 @@ def effects_of_edits(
     edits: Edits,
     load: Callable[[Tree], Workspace],
 ) -> list[EditEffect]:
-    """Return what the edits between two workspaces change: each change of *diff*, chain by chain.
+    """Return what the edits between two sides change: each change of *diff*, chain by chain.
 
-    Args:
-        diff: what differs.
-        sides: the two workspaces.
-        edits: the edits between them.
-        load: reads a tree as both were read.
-
+    *load* reads a tree as both sides were read.
     """
     search = _Search(sides, edits, load)
     search.verify_together(diff.changes)
@@ -505,7 +485,7 @@ class _Search:
         self._known: dict[tuple[int, Names], _Making] = {}
 
     def verify_together(self, changes: Iterable[Change]) -> None:
-        """Find out of many changes at once that the edits of the rules which decide make them.
+        """Find many changes that the edits of the rules which decide make, with few loads.
 
         To take these back alone is to load all files again for each change. Here each set of edits
         is taken back in half of some rounds, each in halves of its own. A change that is gone in

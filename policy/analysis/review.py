@@ -167,15 +167,8 @@ def without_effect(
 
     All of them where nothing changes without all; else each that changes nothing alone. Each agent
     by itself decides as before, too, so that no other edit can bring such a rule to life. In other
-    permission modes of the host it is enough that no change is found.
-
-    Args:
-        some: which.
-        edits: all of them.
-        after: the workspace with all of them.
-        load: reads a tree as *after* was read.
-        known: what comparisons found so far (`compare.tables.differences`).
-
+    permission modes of the host it is enough that no change is found. *load* reads a tree as
+    *after* was read.
     """
     known = {} if known is None else known
 

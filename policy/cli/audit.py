@@ -157,7 +157,14 @@ def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = T
     alike: dict[tuple[doc.Text, ...], list[AgentAudit]] = {}
     others: list[tuple[doc.Text, ...]] = []
     for agent in sorted(reached, key=audited.is_own, reverse=True):
-        cells = _cells(audited, agent, startable)
+        tools = by_class(access_of(agent), audited.project.tool_classes, CLASSES)
+        if tools["run"] and agent.enforced[0].runs_read_only:
+            first, *further = tools["run"]
+            tools["run"] = [evolve(first, allowed=("read-only", *first.allowed)), *further]
+        cells = tuple(
+            _spawns(agent, startable, some) if kind == "start" else cell(kind, some)
+            for kind, some in tools.items()
+        )
         if most is None or audited.is_own(agent):
             alike.setdefault(cells, []).append(agent)
         else:
@@ -172,38 +179,21 @@ def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = T
     if left := sum(map(len, alike.values())) - sum(len(some) for _, some in kept):
         rows.append((doc.Ink(f"… {left:,} more", "dim"), *[""] * len(CLASSES)))
     if others and built_in:
-        first = next(iter(alike.items()), None)
-        columns = zip(*others, strict=True)
-        shared = (_shared(column, first, at) for at, column in enumerate(columns))
+        shared = _shared(others, *next(iter(alike.items()), ((), [])))
         rows.append((doc.Ink(f"built in ({len(others)})", "dim"), *shared))
     return doc.Grid(("agent", *CLASSES.values()), tuple(rows))
 
 
 def _shared(
-    column: Iterable[doc.Text],
-    first: tuple[tuple[doc.Text, ...], list[AgentAudit]] | None,
-    at: int,
-) -> doc.Text:
-    """Return one cell for those of several agents, by the cell of the *first* agent."""
-    found = [*dict.fromkeys(column)]
-    if first is not None:
-        found = [f"as {first[1][0].name}" if each == first[0][at] else each for each in found]
-    found.sort(key=lambda each: each == NOTHING)
-    if len(found) == 1:
-        return found[0]
-    return (found[0], " or ", NOTHING) if found[1:] == [NOTHING] else "differs"
-
-
-def _cells(audited: ProjectAudit, agent: AgentAudit, startable: set[str]) -> tuple[doc.Text, ...]:
-    tools = by_class(access_of(agent), audited.project.tool_classes, CLASSES)
-    if tools["run"] and agent.enforced[0].runs_read_only:
-        first, *others = tools["run"]
-        allowed = ("read-only", *first.allowed)
-        tools["run"] = [evolve(first, allowed=allowed), *others]
-    return tuple(
-        _spawns(agent, startable, some) if kind == "start" else cell(kind, some)
-        for kind, some in tools.items()
-    )
+    rows: Iterable[tuple[doc.Text, ...]], first: tuple[doc.Text, ...], agents: Sequence[AgentAudit]
+) -> Iterator[doc.Text]:
+    """Yield the cells of one row for several, in the words of the *first* row, that of *agents*."""
+    for at, column in enumerate(zip(*rows, strict=True)):
+        found: list[doc.Text] = [*dict.fromkeys(column)]
+        if agents:
+            found = [f"as {agents[0].name}" if each == first[at] else each for each in found]
+        found.sort(key=lambda each: each == NOTHING)
+        yield doc.joined(found, " or ") if found[1:] in ([], [NOTHING]) else "differs"
 
 
 def _spawns(agent: AgentAudit, startable: set[str], tools: Sequence[ToolAccess]) -> doc.Text:
@@ -425,40 +415,31 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
 
 def as_json(audited: Audit, *, modes: bool = False) -> Object:
     """Return the JSON shape of an audit, with *modes* also by permission mode."""
-    projects = [
-        {
-            "project": each.project.title,
-            **{name: shape(getattr(each.project, name)) for name in _SHOWN},
-            "agents": [_agent_json(agent) for agent in each.agents],
-            **({"modes": _modes_json(each.project)} if modes else {}),
-            "files": shape(each.project.files),
-            "elsewhere": list(each.project.elsewhere),
-            "exact": each.exact,
-        }
-        for each in audited.projects
-    ]
+    projects = []
+    for each in audited.projects:
+        project = each.project
+        found: Object = {"project": project.title}
+        found |= {name: shape(getattr(project, name)) for name in _SHOWN}
+        found["agents"] = [
+            shape(agent)
+            | {
+                name: dict(zip(READINGS, shape(getattr(agent, name)), strict=True))
+                for name in ("most", "spawns")
+            }
+            for agent in each.agents
+        ]
+        if modes:
+            found["modes"] = {
+                mode: [
+                    {"agents": list(some)} | shape(by_class(tools, project.tool_classes, CLASSES))
+                    for some, tools in rows.items()
+                ]
+                for mode, rows in access_by_mode(project).items()
+            }
+        found |= {"files": shape(project.files), "elsewhere": list(project.elsewhere)}
+        projects.append(found | {"exact": each.exact})
     exact = all(project.exact for project in audited.projects)
     return {**shape(evolve(audited, projects=())), "projects": projects, "exact": exact}
 
 
 _SHOWN: Final = ("host", "profile", "root", "starts")
-
-
-def _modes_json(project: Project) -> Object:
-    """Return permission mode -> what agents may do in it, by classes of tools."""
-    return {
-        mode: [
-            {"agents": list(names), **shape(by_class(tools, project.tool_classes, CLASSES))}
-            for names, tools in rows.items()
-        ]
-        for mode, rows in access_by_mode(project).items()
-    }
-
-
-def _agent_json(agent: AgentAudit) -> Object:
-    """Return the JSON shape of an agent, what it may do and start by reading."""
-    by_reading = {
-        name: dict(zip(READINGS, shape(getattr(agent, name)), strict=True))
-        for name in ("most", "spawns")
-    }
-    return {**shape(agent), **by_reading}

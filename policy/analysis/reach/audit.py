@@ -35,12 +35,7 @@ from policy.tables.table import Bounds, Table
 
 @frozen
 class ReadingGap(Difference):
-    """A call of which what is declared and what the host does differ along a chain.
-
-    Attributes:
-        chain: whose last agent makes the call; a shortest that was found.
-
-    """
+    """A call that the host decides otherwise than is declared along a chain, a shortest."""
 
     chain: tuple[str, ...] = ()
 
@@ -52,13 +47,7 @@ class ReadingGap(Difference):
 
 
 class Gaps:
-    """The gaps of one project.
-
-    Args:
-        project: which.
-        known: what comparisons of its tables found (`compare.tables.differences`).
-
-    """
+    """The gaps of one project; *known* is what comparisons of its tables found."""
 
     def __init__(self, project: Project, known: Known) -> None:
         declared, real = (reading_side(project, reading) for reading in READINGS)
@@ -277,13 +266,7 @@ def _most(agent: str, found: Reach, known: _Most) -> tuple[AtMost, ...]:
 
 @frozen
 class GapGroup:
-    """Gaps with the same two effects, of the same agents below the same for the same reason.
-
-    Attributes:
-        agents: that make the calls.
-        gaps: one of each call.
-
-    """
+    """Gaps with the same two effects, of the same agents below the same for the same reason."""
 
     agents: tuple[str, ...]
     gaps: tuple[ReadingGap, ...]

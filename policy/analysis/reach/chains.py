@@ -22,15 +22,8 @@ def cause(difference: Difference) -> object:
 class ComparedChains:
     """How two readings decide along the chains that both have, and which chains one has alone.
 
-    Args:
-        before: a reading.
-        after: the other.
-        known: what comparisons of tables found so far (`compare.tables.differences`).
-        one_sided: whether chains that are on one side only are wanted.
-
-    Attributes:
-        pairs: the pairs of positions that matter; nothing where both are met from equal tables.
-
+    *known* is what comparisons of tables found so far. `pairs` are the pairs of positions that
+    matter, and None where both are met from equal tables.
     """
 
     def __init__(

@@ -30,13 +30,7 @@ Sets = frozenset[int]
 
 
 class RuleSets:
-    """Rule sets by number; readings that are compared share them.
-
-    Attributes:
-        sets: by number.
-        denying: the numbers of those that deny every call.
-
-    """
+    """Rule sets by number, *denying* those that deny every call; compared readings share them."""
 
     def __init__(self) -> None:
         self.sets: list[RuleSet] = []
@@ -112,14 +106,7 @@ class Position:
 
 
 class PositionMoves:
-    """How positions of one reading follow one another, as a host makes its links.
-
-    Args:
-        reading: how chains come about.
-        rule_sets: by number; readings that are compared share them.
-        agents: by number, too.
-
-    """
+    """How positions of one reading follow one another, as a host makes its links."""
 
     def __init__(self, reading: Reading, rule_sets: RuleSets, agents: tuple[str, ...]) -> None:
         self._reading = reading

@@ -113,16 +113,7 @@ def _refusal(
     starts: Iterable[str],
     reading: Reading,
 ) -> Answer:
-    """Return why an agent cannot make a call.
-
-    Args:
-        unexplained: which agent, and where.
-        calls: some of those that are asked about.
-        chains: those that reach it, the shortest first.
-        starts: the agents that start chains.
-        reading: how chains come about.
-
-    """
+    """Return why an agent cannot make *calls*, by a chain that reaches it, or its start."""
     found: list[Answer] = []
     for chain in chains:
         decided = ((call, chain.decide(*call)) for call in calls)
@@ -206,13 +197,7 @@ def _dialect(project: Project) -> Dialect:
 class GrantedCalls:
     """What chains grant of some calls, compared once for chains with the same rule sets.
 
-    Args:
-        denied: a table that denies these calls.
-        asked: one that asks for them.
-
-    Attributes:
-        why: why more may be granted.
-
+    *denied* denies these calls, *asked* asks for them; `why` is why more may be granted.
     """
 
     def __init__(self, denied: Table, asked: Table) -> None:
@@ -261,15 +246,7 @@ class GrantedCalls:
 
 @frozen
 class Excess:
-    """A call that a chain grants beyond a maximum.
-
-    Attributes:
-        project: where, as `Project.title`.
-        reading: ``attenuated`` or ``enforced``.
-        chain: the shortest chain it concerns.
-        difference: the witness; *before* is what the maximum leaves of it.
-
-    """
+    """A call that a chain, a shortest, grants beyond a maximum: before is what that leaves."""
 
     project: str
     reading: str

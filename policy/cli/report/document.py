@@ -53,6 +53,19 @@ def pieces(text: Text) -> Iterator[str | Ink]:
         yield visible(masked(text.replace("\n", " ")))
 
 
+def inked(text: Text) -> Iterator[Ink]:
+    """Yield the pieces of *text* as inks; a part of prose that stands in backticks is code."""
+    for piece in pieces(text):
+        if isinstance(piece, Ink):
+            yield piece
+            continue
+        parts = piece.split("`")
+        if len(parts) % 2 == 0:
+            parts = [piece]
+        for number, part in enumerate(parts):
+            yield Ink(part, "code" if number % 2 else "")
+
+
 def plain(text: Text) -> str:
     """Return *text* without roles, code in backticks."""
     inks = (Ink(each) if isinstance(each, str) else each for each in pieces(text))

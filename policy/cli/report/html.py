@@ -49,24 +49,16 @@ def page(title: str, blocks: Sequence[doc.Block]) -> str:
 
 def inline(text: doc.Text) -> str:
     """Return *text* as the content of an element."""
-    return "".join(map(_inline, doc.pieces(text)))
+    return "".join(map(_inline, doc.inked(text)))
 
 
-def _inline(piece: str | doc.Ink) -> str:
-    if isinstance(piece, doc.Ink):
-        name = "code" if piece.role in doc.CODE else "span"
-        kind = f' class="{piece.role}"' if piece.role else ""
-        # A path may break behind a folder, and in front of a line.
-        shown = html.escape(piece.text)
-        shown = shown.replace("/", "/<wbr>") if piece.role == "file" else shown
-        return f"<{name}{kind}>{shown}</{name}>" if name == "code" or kind else shown
-    parts = piece.split("`")
-    if len(parts) % 2 == 0:
-        return html.escape(piece)
-    return "".join(
-        f"<code>{html.escape(part)}</code>" if index % 2 else html.escape(part)
-        for index, part in enumerate(parts)
-    )
+def _inline(ink: doc.Ink) -> str:
+    name = "code" if ink.role in doc.CODE else "span"
+    kind = f' class="{ink.role}"' if ink.role not in {"", "code"} else ""
+    # A path may break behind a folder, and in front of a line.
+    shown = html.escape(ink.text)
+    shown = shown.replace("/", "/<wbr>") if ink.role == "file" else shown
+    return f"<{name}{kind}>{shown}</{name}>" if name == "code" or kind else shown
 
 
 def _text(value: str) -> str:

@@ -37,21 +37,14 @@ def code(text: str) -> str:
 
 def inline(text: doc.Text) -> str:
     """Return *text* on one line."""
-    return "".join(map(_inline, doc.pieces(text)))
+    return "".join(map(_inline, doc.inked(text)))
 
 
-def _inline(piece: str | doc.Ink) -> str:
-    if isinstance(piece, doc.Ink):
-        if piece.role in doc.CODE:
-            return code(piece.text)
-        shown = piece.text.translate(_SPECIAL)
-        return f"**{shown}**" if piece.role in _STRONG and shown else shown
-    parts = piece.split("`")
-    if len(parts) % 2 == 0:
-        return piece.translate(_SPECIAL)
-    return "".join(
-        code(part) if index % 2 else part.translate(_SPECIAL) for index, part in enumerate(parts)
-    )
+def _inline(ink: doc.Ink) -> str:
+    if ink.role in doc.CODE:
+        return code(ink.text)
+    shown = ink.text.translate(_SPECIAL)
+    return f"**{shown}**" if ink.role in _STRONG and shown else shown
 
 
 def _entry(text: doc.Text) -> str:
