@@ -146,11 +146,8 @@ def _gap(group: GapGroup, most: int | None = None) -> doc.Text:
 def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = True) -> doc.Grid:
     """Return what agents do without confirmation: a row for agents with equal rights.
 
-    Args:
-        audited: the project.
-        most: rows of agents, and one that counts the others. None is no bound.
-        built_in: whether the agents of the host are among them.
-
+    At most *most* rows, and one that counts the others. The agents of the host share one row where
+    there is such a bound; there is none unless *built_in*.
     """
     reached = [agent for agent in audited.agents if agent.enforced]
     startable = {name for agent in reached for name in agent.spawns[1]}

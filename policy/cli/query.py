@@ -33,14 +33,7 @@ _MOST_NAMES = 6
 
 @frozen
 class Asked:
-    """A question and its answer.
-
-    Attributes:
-        matcher: as written.
-        found: the answer.
-        without: whether the question is which agents cannot.
-
-    """
+    """A question as written and its answer, *without* where it is which agents cannot."""
 
     matcher: str
     found: Query
@@ -101,13 +94,9 @@ def _rows(
     is_one: Callable[[Answer], object],
     key: Callable[[Answer], object],
 ) -> list[tuple[str, list[Answer]]]:
-    """Return the answers of each row, and in which reading alone they hold.
+    """Return the rows of *answers* with one *key*, each with the one reading in which they hold.
 
-    Args:
-        answers: of both readings.
-        is_one: what both readings of one answer have in common.
-        key: what the answers of one row have in common.
-
+    Answers of both readings that *is_one* equates hold in both.
     """
     once = [
         ("" if others else f" ({first.reading} only)", first)

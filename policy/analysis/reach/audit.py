@@ -75,7 +75,6 @@ class AuditPosition:
     """An agent at the end of a chain, in one reading.
 
     Attributes:
-        chain: from the root.
         confirm: agents of the chain whose start must be confirmed.
         runs_read_only: whether commands that change nothing need no rule.
 

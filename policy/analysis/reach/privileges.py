@@ -39,10 +39,10 @@ _PATTERNS = 150
 
 @values.frozen
 class MostGranted:
-    """What some calls of a tool get at most.
+    """What some calls of a tool get at most, of all positions.
 
     Attributes:
-        effect: the greatest of all positions.
+        effect: what they get.
         rule: the calls; "" is those that no other pattern of the tool matches.
         position: the number of the first that has it.
         reason: why, where that is the default of a list.
@@ -320,14 +320,7 @@ def tool_access(most: Iterable[AtMost]) -> list[ToolAccess]:
 def by_class(
     tools: Iterable[ToolAccess], classes: Mapping[str, tuple[str, ...]], kinds: Iterable[str]
 ) -> dict[str, list[ToolAccess]]:
-    """Return class -> its tools, the most ordinary first.
-
-    Args:
-        tools: what an agent may do with each.
-        classes: class -> tools, as the host has them.
-        kinds: all classes.
-
-    """
+    """Return class -> its tools, the most ordinary first: those of *classes*, for all *kinds*."""
     found: dict[str, list[ToolAccess]] = {kind: [] for kind in kinds}
     for tool in tools:
         kind = next((each for each, names in classes.items() if tool.name in names), "other")

@@ -45,14 +45,7 @@ _IN_ALL = 20_000
 
 @frozen
 class ReadingSide:
-    """One of two readings that are compared.
-
-    Attributes:
-        reading: how its chains come about.
-        starts: what they start with.
-        alone: agents searched as a chain of one: what they start is not followed.
-
-    """
+    """A reading, what its chains start with, and agents *alone*, of which nothing is followed."""
 
     reading: Reading
     starts: Sequence[str]
@@ -368,14 +361,10 @@ def reach(
     *,
     alone: Iterable[str] = (),
 ) -> Reach:
-    """Return every position that agents of *project* can come to.
+    """Return every position that agents of *project* can come to, as *reading* has it.
 
-    Args:
-        project: whose agents.
-        reading: how chains come about.
-        starts: what chains start with; by default what starts them in the project.
-        alone: starts of further chains, of which only that of one agent is wanted.
-
+    Chains start with *starts*, by default with what starts them in the project; of those *alone*
+    only the chain of that one agent is wanted.
     """
     side = ReadingSide(reading, tuple(project.starts if starts is None else starts), tuple(alone))
     found = Worklist(side, NO_CHAINS, of_agent=_PER_AGENT).run()

@@ -123,13 +123,10 @@ class Section:
 
 @frozen
 class Grid:
-    """Rows of cells below heads. A cell may have a role, that of its first piece.
+    """Rows of cells below heads, which are all empty for none.
 
-    Attributes:
-        heads: all empty for none.
-        rows: their cells.
-        marks: of each row, what readers may choose rows by -> its values; none where they cannot.
-
+    A cell may have a role, that of its first piece. The marks of a row are what readers may choose
+    rows by -> its values; none where they cannot.
     """
 
     heads: tuple[str, ...]

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 @frozen
 class Result:
-    """A finding, for a format that lists them one by one.
+    """A finding, for a format that lists them one by one; its help is further lines of the message.
 
     Attributes:
-        finding: its help is further lines of the message.
         suppression: ``inSource`` for a comment, ``external`` for a baseline, "" for none.
         why: the reason of its suppression.
         prefix: path from the working folder to its file.

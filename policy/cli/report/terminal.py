@@ -112,14 +112,10 @@ class PageLayout:
     def fill(
         self, text: doc.Text, head: str = "", *, indent: int | None = None, role: str = ""
     ) -> list[str]:
-        """Return *text* filled into lines between its words.
+        """Return *text* filled into lines between its words, behind the *head* of the first line.
 
-        Args:
-            text: to fill in.
-            head: of the first line, painted or not.
-            indent: of the lines that follow; by default the width of *head*.
-            role: of the parts that have none of their own.
-
+        The others have an *indent*, by default the width of *head*. The parts that have no *role*
+        of their own have this one.
         """
         margin = width(head) if indent is None else indent
         if self.width - margin < _LEAST:
