@@ -54,7 +54,7 @@ def test_a_rule_is_read_when_its_tool_is_called() -> None:
     table = project.attenuated.roots["main"]
     entries = table.use.parts[0].rules.entries
     assert policy.Effect.ALLOW is table.decide("mcp__db__query", {}).effect
-    assert 0 < len(entries._built) < len(entries)
+    assert 0 < entries._entry.cache_info().currsize < len(entries)
 
 
 def test_a_chain_of_protected_tables_asks_before_a_policy_is_written() -> None:
