@@ -71,6 +71,10 @@ vault login ⟦abcdef1234567890⟧
 ldapsearch -x -D cn=admin -w ⟦hunter22⟧
 smbclient //host/share -U 'me%⟦hunter22⟧'
 openssl enc -aes-256-cbc -pass pass:⟦hunter22⟧ -in a
+openssl enc -aes-256-cbc -k ⟦hunter22⟧ -in a
+ssh-keygen -t ed25519 -f key -N '⟦hunter22⟧'
+ssh-keygen -p -P ⟦hunter22⟧ -N '' -f key
+aws configure set aws_secret_access_key ⟦wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY⟧
 gpg --batch --passphrase ⟦hunter22⟧ -d a
 unzip -P ⟦hunter22⟧ a.zip
 htpasswd -bc users me ⟦hunter22⟧
@@ -149,6 +153,12 @@ grep -rn "api_key" src
 The password: ask a person for it.
 gh secret set DB_PASSWORD
 openssl passwd -6
+openssl rand -hex 32
+openssl enc -d -aes-256-cbc -k $KEY
+ssh-keygen -t ed25519 -N ""
+ssh-keygen -t rsa -b 4096 -C me@example.com
+aws configure set region us-east-1
+aws configure set aws_access_key_id $ID
 --password from the environment
 echo done | sudo tee /etc/x
 bypass=true-value1
