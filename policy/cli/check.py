@@ -96,16 +96,10 @@ def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[s
     if found is None:
         every = bool(options.chain or options.calls)
         files = load_here(".", Hosts.of(options), options.root, every=every)
-        classes = (
-            classes for each in files.workspace.projects for classes in each.tool_classes.values()
-        )
+        named = [each for one in files.workspace.projects for each in one.tool_classes.values()]
         first = words[0] if len(words) > 1 else ""
-        if (
-            first
-            and first == first.lower()
-            and "(" not in first
-            and first not in {*chained(*classes)}
-        ):
+        is_tool = "(" in first or first != first.lower() or first in chained(*named)
+        if first and not is_tool:
             raise PolicyError(
                 f"{quoted([first])} is neither a folder nor a file, a revision or a known tool",
                 help=f"if it is a tool, name the folder first: `policy check . {visible(first)}`",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
 from policy.analysis.inputs import Hosts, InputTree, load_here, read, with_something
-from policy.analysis.lint import Linted, Mended, baseline_text, lint, mend, without_known
+from policy.analysis.lint import Linted, baseline_text, lint, mend, without_known
 from policy.cli.console import Console, publish
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.document import Block, Paragraph, Report
@@ -72,15 +71,17 @@ def run(options: argparse.Namespace, console: Console) -> int:
     report = _linted(found, options)
     if options.write_baseline:
         return _write_baseline(Path(options.write_baseline), report.findings, console)
+    changed = False
+    if options.fix or options.diff:
+        found, report, changed = _mended(found, report, options, console)
+    if options.tidy and _tidied(found, options, console):
+        changed = True
+        if not options.diff:
+            found, report = _look_again(found, options)
+            if options.fix and any(finding.edits for finding in report.findings):
+                found, report, _ = _mended(found, report, options, console)
     if options.diff:
-        would = _show_mending(found, report.findings, console)
-        return int(_tidy(found, options, console) or would) if options.tidy else would
-    if options.fix:
-        found, report = _mend_files(found, report, options, console)
-    if options.tidy and _tidy(found, options, console):
-        found, report = _look_again(found, options)
-        if options.fix and any(finding.edits for finding in report.findings):
-            found, report = _mend_files(found, report, options, console)
+        return int(changed)
     page = Report(
         f"Findings in `{report.label}`",
         partial(_json, report),
@@ -160,47 +161,33 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
 # --- fixes ---------------------------------------------------------------------------------
 
 
-def _mend_files(
+def _mended(
     found: InputTree, report: LintReport, options: argparse.Namespace, console: Console
-) -> tuple[InputTree, LintReport]:
-    """Make the edits of *report* in place, and return what is left."""
-    made, files = 0, set[str]()
-    for _ in range(_MOST_RUNS):
-        last = _mended(found, report.findings)
-        if not last.contents:
-            break
-        folder = found.tree.root or Path()
-        replace_files({folder / path: both for path, both in last.contents.items()})
-        made += len(last.made)
-        files |= last.contents.keys()
-        found, report = _look_again(found, options)
-    _complain(last, console)
-    console.say(f"{count(made, 'finding')} fixed in {count(len(files), 'file')}")
-    return found, report
-
-
-def _show_mending(found: InputTree, findings: Iterable[Finding], console: Console) -> int:
-    """Show what `--fix` would do; return 1 if that is anything."""
-    mended = _mended(found, findings)
-    for path, (old, new) in sorted(mended.contents.items()):
-        console.difference(path, decode(path, old).text, decode(path, new).text, "fixed")
-    _complain(mended, console)
-    would = f"{count(len(mended.made), 'finding')} would be fixed"
-    console.say(f"{would} in {count(len(mended.contents), 'file')}")
-    return int(bool(mended.contents))
-
-
-def _mended(found: InputTree, findings: Iterable[Finding]) -> Mended:
+) -> tuple[InputTree, LintReport, bool]:
+    """Make the edits of *report*, or show them; return what is left, and whether there are any."""
     load = partial(load_tree, front_ends=found.front_ends)
-    return mend(found.tree, found.workspace, findings, load=load)
+    made, files = 0, set[str]()
+    for _ in range(1 if options.diff else _MOST_RUNS):
+        mended = mend(found.tree, found.workspace, report.findings, load=load)
+        if not mended.contents:
+            break
+        made += len(mended.made)
+        files |= mended.contents.keys()
+        if options.diff:
+            for path, (old, new) in sorted(mended.contents.items()):
+                console.difference(path, decode(path, old).text, decode(path, new).text, "fixed")
+        else:
+            folder = found.tree.root or Path()
+            replace_files({folder / path: both for path, both in mended.contents.items()})
+            found, report = _look_again(found, options)
+    for path, why in mended.refused.items():
+        console.say(f"{path}: not fixed: {why}")
+    fixed = "would be fixed" if options.diff else "fixed"
+    console.say(f"{count(made, 'finding')} {fixed} in {count(len(files), 'file')}")
+    return found, report, bool(files)
 
 
-def _complain(mended: Mended, console: Console) -> None:
-    for file, why in mended.refused.items():
-        console.say(f"{file}: not fixed: {why}")
-
-
-def _tidy(found: InputTree, options: argparse.Namespace, console: Console) -> bool:
+def _tidied(found: InputTree, options: argparse.Namespace, console: Console) -> bool:
     """Show the folds of single commands, make those that are confirmed; return if there is any."""
     from policy.analysis.tidy import folds  # noqa: PLC0415  # it compares
 

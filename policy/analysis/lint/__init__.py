@@ -19,7 +19,7 @@ from policy.analysis.lint.checks import (
 )
 from policy.analysis.lint.commands import command_findings
 from policy.analysis.lint.dead import TriedRules, dead_rule_findings
-from policy.analysis.lint.mending import Mended, mend
+from policy.analysis.lint.mending import mend
 from policy.analysis.lint.suppression import (
     IGNORED_FILE,
     baseline_text,
@@ -36,7 +36,7 @@ from policy.core.values import frozen
 from policy.files.opening import Tree, name_for_rules, near_name
 from policy.hosts.workspace import Workspace
 
-__all__ = ["Linted", "Mended", "baseline_text", "lint", "mend", "without_known"]
+__all__ = ["Linted", "baseline_text", "lint", "mend", "without_known"]
 
 
 @frozen
