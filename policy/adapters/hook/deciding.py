@@ -203,10 +203,8 @@ def _from_json(read: Callable[[], bytes], label: str) -> Compiled:
 
 def _deciding_files(options: HookOptions, places: Places) -> tuple[str, ...]:
     """Return the files that decide besides those that every project has, and the record."""
-    record = [options.given["record"]] if options.given["record"] else []
-    named = [places.below(name) for name in (*options.files, *record)]
-    if places.user:
-        named.append(places.user)
+    given = (*options.files, options.given["record"])
+    named = [*map(places.below, filter(None, given)), *filter(None, [places.user])]
     return tuple(dict.fromkeys(each for name in named for each in (name, os.path.realpath(name))))
 
 
@@ -360,7 +358,10 @@ def _hook_call(
     declared = [each for each in offered if each.host == HOST and not each.root]
     if not ours and not declared:
         raise PolicyError(NO_POLICY)
-    event = event.with_agent()
+    if event.tool in SPAWNING and event.call.get("subagent_type") is None:
+        # The host starts this agent where a call gives no name.
+        agent = event.call.get("agent", "general-purpose")
+        event = evolve(event, call={**event.call, "subagent_type": agent})
     types = started_by(event)
     standings = []
     for project in (*ours, *declared):

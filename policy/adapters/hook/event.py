@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from policy.core.call_json import parsed, written
 from policy.core.errors import PolicyError
-from policy.core.values import Any, Final, evolve, frozen
+from policy.core.values import Any, Final, frozen
 
 # Characters of one event. It includes the content of a file that the call writes.
 LONGEST: Final = 64 * 1024 * 1024
 
-# The tools that start an agent, and the agent that a call without a name starts.
+# The tools that start an agent.
 SPAWNING: Final = frozenset({"Agent", "Task"})
-_GENERAL: Final = "general-purpose"
 
 _NAME: Final = 200
 
@@ -27,13 +26,6 @@ class Event:
     agent_id: str = ""  # of the agent that calls; "" for the main conversation
     agent_type: str = ""  # its name; "" for a main conversation that runs as no agent
     transcript: str = ""  # the file of the session
-
-    def with_agent(self) -> Event:
-        """Return the event with the default agent, where a call starts an agent without a name."""
-        if self.tool not in SPAWNING or self.call.get("subagent_type") is not None:
-            return self
-        agent = self.call.get("agent", _GENERAL)
-        return evolve(self, call={**self.call, "subagent_type": agent})
 
 
 def answer_json(effect: str, message: str) -> bytes:
