@@ -13,10 +13,12 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 import policy
+from policy.core.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _BROKEN_PIPE = 141  # as a shell reports a program that the signal ended
 _INTERRUPTED = 130
@@ -25,7 +27,10 @@ _INTERRUPTED = 130
 @cache
 def verbs() -> dict[str, Any]:
     """Return what `verbs.toml` says: the verbs, and the options that several of them have."""
-    found: dict[str, Any] = json.loads(Path(__file__).with_name("verbs.json").read_text("utf-8"))
+    # A hook needs neither this nor `pathlib`, which takes longer to import than a call to decide.
+    file = os.path.join(os.path.dirname(__file__), "verbs.json")  # noqa: PTH118, PTH120
+    with open(file, encoding="utf-8") as opened:  # noqa: PTH123
+        found: dict[str, Any] = json.load(opened)
     return found
 
 
