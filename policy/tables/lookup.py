@@ -33,6 +33,11 @@ class Lookup:
             other argument is refused.
     """
 
+    __slots__ = (
+        *("_checked", "_decisions", "_remembers", "_settled", "_table", "_types", "alias"),
+        *("always", "constant", "field", "remembered", "rows"),
+    )
+
     def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str | Hashed) -> None:
         self._table = table
         self.rows: list[tuple[Row, _Links]] = []
@@ -68,8 +73,11 @@ class Lookup:
         self.alias: str = NO_FIELD
         if len(names) == 1:
             self.field, self.alias = names.pop()
+        # Arguments that may be every value of a type by all of *checked*, and that type.
+        types = [set(inputs.types.items()) for inputs in checked]
+        self._types = dict(set.intersection(*types)) if types else {}
         # Of a text that may be refused no decision is kept: a *checked* call is not refused.
-        takes_any = all(inputs.types.get(self.field) is str for inputs in self._checked)
+        takes_any = not checked or self._types.get(self.field) is str
         self._remembers = _LONGEST if takes_any else -1
 
     @property
@@ -124,7 +132,13 @@ class Lookup:
 
     def takes(self, call: Mapping[str, object]) -> bool:
         """Return whether every argument is what it may be; no rule is asked otherwise."""
-        return all(inputs.takes(call) for inputs in self._checked)
+        if not self._checked:
+            return True
+        types = self._types
+        for name in call:
+            if type(call[name]) is not types.get(name):
+                return all(inputs.takes(call) for inputs in self._checked)
+        return True
 
     def _combine(self, outcomes: list[tuple[Outcome, _Links]]) -> Decision:
         if not outcomes:

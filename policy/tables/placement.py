@@ -527,12 +527,18 @@ class PlacedTable:
 
     def decide(self, tool: str, call: _Call, *, checked: bool = False) -> Decision:
         """Return what a call gets here, and raise as `Table.decide` does."""
-        known = self._tools.get(tool) if type(tool) is str and type(call) is dict else None
-        if known is not None:
-            text = call.get(known.lookup.field)
-            found = known.remembered.get(text) if type(text) is str else None
-            is_taken = checked or len(call) == 1 or known.lookup.takes(call)
-            if found is not None and is_taken and known.lookup.alias not in call:
+        try:
+            known = self._tools.get(tool)
+            text = call.get(known.lookup.field) if known is not None else None
+        except (AttributeError, TypeError):
+            known = text = None  # the table refuses them
+        if known is not None and type(text) is str:
+            lookup, found = known.lookup, known.remembered.get(text)
+            if (
+                found is not None
+                and lookup.alias not in call
+                and (checked or len(call) == 1 or lookup.takes(call))
+            ):
                 return found
         decision = self.moved.decide(tool, call, checked)
         known = known or self._tool(tool)
