@@ -103,7 +103,7 @@ def _taken(
     told = [pattern.matches(text) for pattern in patterns]
     named = (each for one in inputs for each in one.each if each.name == field)
     words = chain.from_iterable(each.words for each in named)
-    for near in (text, *words, "true", "false", "1"):
+    for near in (text, *words, "true", "false", "1", f"{text}000"):
         if all(one.takes({field: near}) for one in inputs) and told == [
             pattern.matches(near) for pattern in patterns
         ]:
