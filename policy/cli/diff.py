@@ -202,8 +202,10 @@ def _edits(report: DiffReport) -> str:
         (len(report.others) - idle, (elsewhere, elsewhere)),
         (idle, ("without effect", "without effect")),
     )
-    total = len(widening | narrowing) + len(report.others)
+    total, both = len(widening | narrowing) + len(report.others), len(widening & narrowing)
     told = [f"{n:,} {verb[n > 1]}".removeprefix("1 " * (total == 1)) for n, verb in numbers if n]
+    if both and total > 1:
+        told[1] += f" ({both:,} do{'es' * (both == 1)} both)"
     return f"{count(total, 'edit')}: {', '.join(told)}" if total else ""
 
 
