@@ -242,7 +242,12 @@ def content(node: Node) -> Span:
 
 def is_null(node: Node | None) -> bool:
     """Return whether a value is absent or null."""
-    return node is None or (isinstance(node, ScalarNode) and node.value is None)
+    return value_of(node) is None
+
+
+def value_of(node: Node | None) -> object:
+    """Return the value of a scalar, None of nothing, and a collection as it is."""
+    return node.value if isinstance(node, ScalarNode) else node
 
 
 @define
@@ -512,7 +517,7 @@ class Fields:
 
     def _text(self, node: Node, name: str) -> str:
         self.spans[self.path + name] = node.span
-        value = node.value if isinstance(node, ScalarNode) else None
+        value = value_of(node)
         if isinstance(node, ScalarNode) and not self.typed and not isinstance(value, str):
             return node.raw
         if not isinstance(value, str) or (self.filled and not value):

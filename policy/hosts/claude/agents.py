@@ -31,6 +31,7 @@ from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data.tools import ALIASES, FIELDS, MISSPELT, MODES, server_name
 from policy.hosts.claude.hooks import Hook, read_hooks
+from policy.hosts.fields import is_null, value_of
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
 
@@ -98,12 +99,12 @@ def read_list(node: Node | None, key: str) -> tuple[DeclaredTools, list[Finding]
     """Return the list that the value of *key* is, and what is wrong with it."""
     if node is None:
         return DeclaredTools(Presence.ABSENT), []
-    if isinstance(node, ScalarNode) and node.value is None:
+    if is_null(node):
         return DeclaredTools(Presence.NULL, span=node.span), []
     if isinstance(node, SequenceNode) and not node.items:
         return DeclaredTools(Presence.EMPTY, span=node.span), []
     items = node.items if isinstance(node, SequenceNode) else (node,)
-    others = [each for each in items if not isinstance(_value(each), str | None)]
+    others = [each for each in items if not isinstance(value_of(each), str | None)]
     findings = [find("wrong-type", item.span, key=key) for item in others]
     if len(others) == len(items):
         found = [find("wrong-type", node.span, key=key)]
@@ -111,7 +112,7 @@ def read_list(node: Node | None, key: str) -> tuple[DeclaredTools, list[Finding]
     matchers: list[Matcher] = []
     presence = Presence.EMPTY
     for item in items:
-        value = _value(item)
+        value = value_of(item)
         if not isinstance(item, ScalarNode) or not isinstance(value, str):
             continue
         presence = Presence.LISTED if value.strip(", ") else presence
@@ -122,11 +123,6 @@ def read_list(node: Node | None, key: str) -> tuple[DeclaredTools, list[Finding]
             except PolicyError:
                 findings.append(find("unknown-tool", span, case="text", name=cite(text)))
     return DeclaredTools(presence, tuple(matchers), span=node.span), findings
-
-
-def _value(node: Node | None) -> object:
-    """Return the value of a scalar; what is none, for a collection."""
-    return node.value if isinstance(node, ScalarNode) else node
 
 
 def tool_of(matcher: Matcher) -> str:
@@ -165,7 +161,7 @@ def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
         is_scanned = entry.name not in {"hooks", *known_hooks.UNSCANNED}
         if is_scanned and _guards(entry, groups=entry.name not in known_hooks.EVENTS):
             yield ShapeMistake("it below `hooks`", f"`{entry.name}`", entry.value)
-    if given is None or (isinstance(given, ScalarNode) and not given.value):
+    if given is None or not value_of(given):
         return
     if not isinstance(given, MappingNode) or _is_group(given):
         wanted = "an object of events, each a list of matchers,"
@@ -195,7 +191,7 @@ def _is_group(node: MappingNode) -> bool:
 def _has_hooks(node: Node) -> bool:
     if isinstance(node, SequenceNode):
         return bool(node.items)
-    return not isinstance(node, ScalarNode) or node.value is not None
+    return not is_null(node)
 
 
 # --- a definition ---------------------------------------------------------------------
@@ -316,7 +312,7 @@ class _Reader:
             self._list("tools"),
             self._list("disallowedTools"),
             self._mode(),
-            memory=_value(self.node.get("memory")) in ("user", "project", "local"),
+            memory=value_of(self.node.get("memory")) in ("user", "project", "local"),
             # `- name: {command: …}` brings one along; `- name` is one that is there already.
             servers=tuple(
                 server_name(entry.name)
@@ -331,7 +327,7 @@ class _Reader:
 
     def _named(self) -> tuple[str, Span] | None:
         given = self.node.get("name")
-        name = self.unnamed if given is None else _value(given)
+        name = self.unnamed if given is None else value_of(given)
         span = self.opening if given is None else given.span
         described = self.node.get("description")
         if not isinstance(name, str) or not name.strip():
@@ -362,7 +358,7 @@ class _Reader:
         value = self._kept("permissionMode")
         if value is None:
             return None
-        mode = _value(value)
+        mode = value_of(value)
         if mode == "manual":
             return "default"
         if not isinstance(mode, str) or mode not in MODES:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Collection, Iterable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +28,7 @@ from policy.hosts.claude.agents import looks_like_agent
 from policy.hosts.claude.data.tools import server_name
 from policy.hosts.claude.settings import looks_like_settings
 from policy.hosts.claude.skills import looks_like_skill
+from policy.hosts.fields import value_of
 
 # --- plugins --------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ def _plugin_files(source: Source, texts: list[str]) -> Iterator[tuple[str, str, 
     if not isinstance(named, ScalarNode) or not re.fullmatch(r"[^\s:]+", str(named.value)):
         span = node.span if named is None else named.span
         raise PolicyError("expected a name without blanks and colons", span)
-    if version and not (isinstance(version, ScalarNode) and isinstance(version.value, str)):
+    if version and not isinstance(value_of(version), str):
         raise PolicyError(f"expected a string, found {describe(version)}", version.span)
     name, agents = str(named.value), _places(node.get("agents"), ".md")
     by_source = _commands_by_source(commands)
@@ -96,7 +96,7 @@ def _places(node: Node | None, ending: str = "") -> list[str]:
 
 def _place(node: Node, ending: str = "") -> str:
     """Return a place below the plugin; what leads out of it begins with ``..``, as no file does."""
-    text = node.value if isinstance(node, ScalarNode) else None
+    text = value_of(node)
     if not isinstance(text, str) or not text.startswith("./") or not text.endswith(ending):
         wanted = "the file of an agent, `./….md`" if ending else "a path that begins with `./`"
         msg = f"expected {wanted}, found {node.span.text if text else describe(node)}"
@@ -315,14 +315,13 @@ def _read_role(tree: Tree, path: str, kind: str, scope: str, assumed: str = "") 
 
 # --- files in other places ------------------------------------------------------------
 
-# Folders of other hosts, whose agents have front matter of their own.
-_OTHERS: Final = frozenset(
-    ".a3s .agents .codex .continue .copilot .cursor .gemini .github .kiro .opencode .pikuri"
-    " .qwen .windsurf .zeph".split()
+# Folders of other hosts, whose agents have front matter of their own; in two of them settings of
+# this host are kept too.
+_OTHERS: Final = re.compile(
+    r"(^|/)(\.(a3s|codex|continue|copilot|cursor|gemini|kiro|opencode|pikuri|qwen|windsurf|zeph)"
+    r"|\.config/(zeph|opencode))/"
 )
-# Those in which settings of this host are kept too.
-_SHARED: Final = frozenset({".agents", ".github"})
-_CONFIGURED: Final = frozenset({(".config", "zeph"), (".config", "opencode")})
+_SHARED: Final = re.compile(r"(^|/)\.(agents|github)/")
 _STRAY_SKILL: Final = (
     "the host looks for skills and commands in `.claude/skills`, `.claude/commands` and in plugins"
 )
@@ -334,10 +333,12 @@ def _strays(tree: Tree) -> Iterator[tuple[str, Role]]:
     if any(FOLDER in segments for segments in files.values()):
         return
     for path, segments in files.items():
-        if path.endswith(".md") and _OTHERS.isdisjoint(segments):
+        if _OTHERS.search(path):
+            continue
+        if path.endswith(".md") and not _SHARED.search(path):
             skills = tuple(_stray_skill(tree, path, segments))
             yield from skills or _stray_agent(tree, path, segments)
-        elif path.endswith(".json") and _OTHERS.isdisjoint({*segments} - _SHARED):
+        elif path.endswith(".json"):
             yield from _stray_settings(tree, path)
 
 
@@ -356,7 +357,7 @@ def _stray_skill(tree: Tree, path: str, segments: list[str]) -> Iterator[tuple[s
 
 
 def _stray_agent(tree: Tree, path: str, segments: list[str]) -> Iterator[tuple[str, Role]]:
-    if segments[-1] == "SKILL.md" or any(pair in _CONFIGURED for pair in pairwise(segments)):
+    if segments[-1] == "SKILL.md":
         return
     assumed = "the host looks for agents in `.claude/agents` and in plugins"
     role = _read_role(tree, path, "agent", "", assumed)

@@ -23,6 +23,7 @@ from policy.files.nodes import (
 )
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data.tools import ALIASES
+from policy.hosts.fields import is_null, value_of
 
 
 @frozen
@@ -96,7 +97,7 @@ def read_hooks(node: Node | None) -> tuple[tuple[Hook, ...], tuple[ShapeMistake,
 
 
 def _event(event: str, node: Node, key: Span, wrong: list[ShapeMistake]) -> Iterator[Hook]:
-    if isinstance(node, ScalarNode) and node.value is None:
+    if is_null(node):
         return
     if not isinstance(node, SequenceNode):
         wrong.append(ShapeMistake("a list", f"`hooks.{event}`", node))
@@ -137,7 +138,7 @@ def _wrong(item: MappingNode, wrong: list[ShapeMistake]) -> bool:
 
 
 def _hook(event: str, matcher: Node | None, item: MappingNode, key: Span) -> Hook:
-    condition, waits = item.get("if"), item.get("async")
+    condition = item.get("if")
     runs = [item.get(name) for name in ("command", "prompt", "url", "tool")]
     at = item.span if matcher is None else matcher.span
     return Hook(
@@ -145,7 +146,7 @@ def _hook(event: str, matcher: Node | None, item: MappingNode, key: Span) -> Hoo
         _text(matcher),
         _text(condition),
         next((_text(each) for each in runs if each), ""),
-        waits=not (isinstance(waits, ScalarNode) and waits.value is True),
+        waits=value_of(item.get("async")) is not True,
         place=at if event in known_hooks.EVENTS else key,
         span=item.span if condition is None else condition.span,
     )

@@ -16,7 +16,7 @@ from policy.patterns import notations
 from policy.patterns.families import moved
 from policy.patterns.notations import Unusable
 from policy.patterns.pattern import Pattern
-from policy.patterns.tokens import BLANKS, Gap
+from policy.patterns.tokens import Gap
 
 # --- globs ----------------------------------------------------------------------------
 
@@ -25,19 +25,6 @@ from policy.patterns.tokens import BLANKS, Gap
 _SET: Final = re.compile(r"\[([!^]+)([^]]+)\]")
 # What has only backslashes that take the meaning from a character.
 _ESCAPED: Final = re.compile(r"(?:[^\\]|\\[^\\/])*", re.DOTALL)
-
-# What a backslash makes of some letters: one character of a set (2.1.329, observed of `d`, `s`
-# and `w`). Of other letters and numbers it makes something else, for which any one stands here.
-_CLASSES: Final = {
-    "d": "[0-9]",
-    "D": "[!0-9]",
-    "s": f"[{BLANKS}]",
-    "S": f"[!{BLANKS}]",
-    "w": "[a-z0-9_]",
-    "W": "[!a-z0-9_]",
-}
-_CLASS: Final = re.compile(r"\\([dDsSwW])")
-_ODD: Final = re.compile(r"\\[0-9bBcfknrtuvx]")
 
 # Of two pairs of stars in front the second stands for one folder.
 _TWICE: Final = re.compile(r"(/?\*\*/)\*\*/")
@@ -56,9 +43,9 @@ def _read_glob(text: str, anchors: Anchors, effect: Effect) -> tuple[tuple[str, 
         raise Unusable("`[]` stands for no character")
     if "\\" in glob and (glob.endswith("/**") or not _ESCAPED.fullmatch(glob)):
         raise Unusable("a backslash is no separator here, and escapes neither itself nor a folder")
-    if effect is Effect.ALLOW and _ODD.search(glob):
-        raise Unusable("a backslash before this letter or number makes an expression of it")
-    glob = _ODD.sub("?", _CLASS.sub(lambda found: _CLASSES[found[1]], glob))
+    if "\\" in glob and effect is Effect.ALLOW:
+        raise Unusable("what a backslash makes of the letter behind it is not read here")
+    glob = re.sub(r"\\.", "?", glob)  # for whatever that may be
     if glob and not glob.strip("/"):
         raise Unusable(f"`{glob}` alone matches nothing; all below it is `{glob}**`")
     if glob.startswith("!"):

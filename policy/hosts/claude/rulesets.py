@@ -25,7 +25,6 @@ from policy.hosts.claude.session import ClaudeSession, is_plan
 from policy.hosts.claude.shell.doubtful import traced as traced_patterns
 from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import folded
-from policy.tables.dialect import Dialect
 from policy.tables.entry import Form
 from policy.tables.ruleset import Entry, RuleSet
 
@@ -37,7 +36,6 @@ def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:
 
 def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
     reading = dialect(session, mode)
-    yield from _choices(session, reading)
     if READS_INSIDE in session.fences:
         # A command is asked for if the files that it reads cannot be told.
         shell = reading.shell
@@ -49,21 +47,6 @@ def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
     if EDITS_INSIDE in session.fences:
         yield RuleSet(tuple(defaults.edits_inside(session)), Effect.ALLOW, reading)
     yield _rule_set(session, mode)
-
-
-def _choices(session: ClaudeSession, reading: Dialect) -> Iterator[RuleSet]:
-    # The host refuses a word that it does not know before it reads a rule, so that what rules say
-    # of such a call decides nothing.
-    named = {(line.entry.tool, line.entry.field) for line in session.lines}
-    for each in known.STARTING:
-        if not each.words or ("Agent", each.name) not in named:
-            continue
-        entries = [
-            Entry("Agent", Effect.ALLOW, Pattern.exactly(word), each.name, rule=word)
-            for word in sorted(each.words)
-        ]
-        refused = Entry("Agent", Effect.DENY, Pattern.text("*"), each.name, Reason.MALFORMED)
-        yield RuleSet((*entries, refused), Effect.ALLOW, reading)
 
 
 def _answered(entries: Iterable[Entry], session: ClaudeSession, mode: str) -> Iterator[Entry]:

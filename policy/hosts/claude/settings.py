@@ -36,7 +36,7 @@ from policy.hosts.claude.data.tools import MODES
 from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, read_rule
-from policy.hosts.fields import unapplied_keys
+from policy.hosts.fields import is_null, unapplied_keys, value_of
 
 
 @frozen
@@ -223,7 +223,7 @@ class _Reader:
         value = node.get(name)
         if self.scope == "managed":
             return is_set(value)
-        return isinstance(value, ScalarNode) and value.value == word
+        return value_of(value) == word
 
     # --- `permissions`
 
@@ -292,8 +292,7 @@ class _Reader:
         value = node.get("defaultMode")
         if value is None:
             return None
-        mode = value.value if isinstance(value, ScalarNode) else None
-        mode = "default" if mode == "manual" else mode
+        mode = "default" if value_of(value) == "manual" else value_of(value)
         if isinstance(mode, str) and mode in MODES:
             if is_ignored(self.scope, mode):
                 self.findings.append(find("project-mode-ignored", value.span, mode=mode))
@@ -306,9 +305,9 @@ class _Reader:
 
     def _folders(self, node: Node | None) -> dict[str, Span]:
         items = node.items if isinstance(node, SequenceNode) else ()
-        if not all(isinstance(each, ScalarNode) and isinstance(each.value, str) for each in items):
+        if not all(isinstance(value_of(each), str) for each in items):
             return {}
-        found = {str(each.value): each.span for each in items if isinstance(each, ScalarNode)}
+        found = {str(value_of(each)): each.span for each in items}
         for name, span in found.items():
             if "*" in name:
                 self.findings.append(find("folder-not-there", span, case="star", name=name))
@@ -323,10 +322,8 @@ class _Reader:
         holds = False
         for name in ("deny", "ask"):
             listed = node.get(name)
-            is_filled = (
-                bool(listed.items) if isinstance(listed, SequenceNode) else _is_given(listed)
-            )
-            if listed is not None and is_filled and LISTS[name] not in are_rules:
+            is_empty = isinstance(listed, SequenceNode) and not listed.items
+            if not (listed is None or is_null(listed) or is_empty or LISTS[name] in are_rules):
                 self.findings.append(find("allows-held-back", listed.span, name=name))
                 holds = True
         return holds
@@ -342,13 +339,9 @@ def _is_rule(rule: SettingsRule) -> bool:
     return any(line.entry.tool != "Monitor" for line in lines)
 
 
-def _is_given(node: Node | None) -> bool:
-    return node is not None and not (isinstance(node, ScalarNode) and node.value is None)
-
-
 def is_set(node: Node | None) -> bool:
     """Return whether a switch is on: whatever is neither false nor null is on."""
-    return _is_given(node) and not (isinstance(node, ScalarNode) and node.value is False)
+    return not is_null(node) and value_of(node) is not False
 
 
 _KEYS: Final = frozenset(
@@ -395,8 +388,8 @@ def _switch(node: Node | None, name: str) -> Switch:
 def _outside(node: Node | None) -> Iterator[SettingsRule]:
     listed = node.get("excludedCommands") if isinstance(node, MappingNode) else None
     for item in listed.items if isinstance(listed, SequenceNode) else ():
-        if isinstance(item, ScalarNode) and isinstance(item.value, str):
-            yield SettingsRule(f"Bash({item.value})", Effect.ASK, item.span)
+        if isinstance(value_of(item), str):
+            yield SettingsRule(f"Bash({value_of(item)})", Effect.ASK, item.span)
 
 
 # --- lists and plugins in a file ------------------------------------------------------

@@ -15,11 +15,12 @@ from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.core.values import field, frozen
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
-from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from policy.files.nodes import MappingNode, Node, SequenceNode
 from policy.hosts.claude.agents import header_of, letters_of, read_header, read_list
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data.settings import EVENTS
 from policy.hosts.claude.hooks import Hook, read_hooks
+from policy.hosts.fields import value_of
 from policy.language.syntax import DeclaredTools, Presence
 
 
@@ -70,8 +71,7 @@ def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
     disallowed, more = read_list(node.get("disallowed-tools"), "disallowed-tools")
     if disallowed.presence in (Presence.ABSENT, Presence.NULL):
         disallowed, more = read_list(node.get("disallowedTools"), "disallowedTools")
-    hooks, called = node.get("hooks"), node.get("name")
-    typed, context = node.get("disable-model-invocation"), node.get("context")
+    hooks = node.get("hooks")
     more += (
         find("misspelt-key", entry.key.span, case="skill", name=entry.name)
         for entry in node.entries
@@ -82,18 +82,18 @@ def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
         allowed,
         disallowed,
         asked=_has_hooks(hooks) or Presence.LISTED in (allowed.presence, disallowed.presence),
-        typed=isinstance(typed, ScalarNode) and typed.value is True,
-        forked=isinstance(context, ScalarNode) and context.value == "fork",
+        typed=value_of(node.get("disable-model-invocation")) is True,
+        forked=value_of(node.get("context")) == "fork",
         hooks=read_hooks(hooks)[0],
         span=allowed.span,
         findings=(*found, *more),
-        called="" if command else _called(name, called),
+        called="" if command else _called(name, node.get("name")),
     )
 
 
 def _called(name: str, node: Node | None) -> str:
     """Return another name of the skill *name*, which has the same plugin before it."""
-    own = node.value if isinstance(node, ScalarNode) else None
+    own = value_of(node)
     if not isinstance(own, str) or not own.strip():
         return ""
     plugin, colon, _ = name.rpartition(":")
