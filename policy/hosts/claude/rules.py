@@ -7,6 +7,7 @@ was observed to decide. A rule that the host skips or never matches gives no lin
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache, partial
 from typing import Any, Final
@@ -96,38 +97,22 @@ class RuleText:
         """How bad it is that the rule has no effect."""
         return Severity.WARNING if self.effect is Effect.ALLOW else Severity.ERROR
 
-    def line(
-        self,
-        tool: str,
-        pattern: Pattern | None = None,
-        field: str = "",
-        *,
-        form: Form = Form.PLAIN,
-        exact: bool = False,
-        removes: bool = False,
-    ) -> RuleLine:
-        """Return a line of a table, which may be one that *removes* the tool."""
-        reason = Reason.UNAVAILABLE if removes and self.effect is Effect.DENY else Reason.RULE
-        entry = Entry(tool, self.effect, pattern, field, reason, self.text, self.place, form)
-        return RuleLine(entry, exact)
-
     def lines(
         self,
         tools: Iterable[str],
-        patterns: Iterable[Pattern],
+        patterns: Iterable[Pattern | None] = (None,),
+        field: str = "",
         *,
         exact: bool = False,
         form: Form = Form.PLAIN,
+        removes: bool = False,
     ) -> RuleLines:
-        """Return a line for every tool and pattern."""
-        found = tuple(patterns)
-        return RuleLines(
-            tuple(
-                self.line(tool, pattern, form=form, exact=exact)
-                for tool in tools
-                for pattern in found
-            )
-        )
+        """Return a line for every tool and pattern, which may be one that *removes* the tool."""
+        reason = Reason.UNAVAILABLE if removes and self.effect is Effect.DENY else Reason.RULE
+        said = reason, self.text, self.place, form
+        calls = itertools.product(tools, patterns)
+        entries = (Entry(tool, self.effect, pattern, field, *said) for tool, pattern in calls)
+        return RuleLines(tuple(RuleLine(entry, exact) for entry in entries))
 
     def finding(self, code: str, severity: Severity | None = None, **words: Any) -> RuleLines:  # noqa: ANN401
         """Return a finding about the rule, of another *severity* than its texts say, if given."""
@@ -184,7 +169,7 @@ def _command_lines(rule: RuleText, content: str) -> RuleLines:
     found += rule.lines(_RUNNING, [p for p in patterns if not p.exact])
     if not allows and "*" in text and not text.strip("* "):
         # A rule of stars alone applies to everything that is monitored.
-        found += RuleLines((rule.line("Monitor", removes=True),))
+        found += rule.lines(["Monitor"], removes=True)
     if ":*" in (prefix or text):
         found += rule.finding("colon-star-not-at-end")
     if allows and "*" in text and _EXACT_ONLY.match(text):
@@ -300,12 +285,12 @@ def _parameter_lines(rule: RuleText, tool: str, name: str, value: str) -> RuleLi
             return _skill_lines(rule, value)
         values.append("/" + value)
     patterns = [notations.single(text) for text in values]
-    found = tuple(rule.line(tool, pattern, name) for pattern in patterns)
+    found = rule.lines([tool], patterns, name)
     assumed = known.ASSUMED.get((tool, name))
     if assumed is not None and any(pattern.matches(assumed) for pattern in patterns):
         # It applies to calls without the parameter as well, and so to more than a line can match.
-        return RuleLines((rule.line(tool), *found))
-    return RuleLines(found)
+        return rule.lines([tool]) + found
+    return found
 
 
 def _path_lines(rule: RuleText, content: str, *, tool: str) -> RuleLines:
@@ -482,7 +467,7 @@ def _read(rule: RuleText) -> RuleLines:
         found = rule.skipped("empty-specifier", tool=tool)
         # Of blanks alone it applies to everything that is monitored (2.1.329, observed).
         monitored = tool == "Bash" and content and effect is not Effect.ALLOW
-        return found + RuleLines((rule.line("Monitor", removes=True),) if monitored else ())
+        return found + rule.lines(["Monitor"] if monitored else [], removes=True)
     if of_server and content is not None:
         parameter = _PARAMETER.fullmatch(content)
         if rule.scope.flag and effect is Effect.DENY and parameter and "*" not in tool:
@@ -562,8 +547,8 @@ def misnamed(name: str, span: Span, effect: Effect) -> tuple[Finding, ...]:
 def _unknown(rule: RuleText, tool: str) -> RuleLines:
     unreported = rule.effect is Effect.ALLOW or "_" in tool or tool in known.REMOVED
     code = "unknown-tool-unreported" if unreported else "unknown-tool"
-    lines = (rule.line(tool, removes=True),) if rule.matcher.specifier is None else ()
-    return RuleLines(lines) + rule.finding(code, case="rule", tool=tool)
+    lines = rule.lines([tool] if rule.matcher.specifier is None else [], removes=True)
+    return lines + rule.finding(code, case="rule", tool=tool)
 
 
 def _whole(rule: RuleText, tool: str) -> RuleLines:
@@ -574,12 +559,12 @@ def _whole(rule: RuleText, tool: str) -> RuleLines:
     if of_two and rule.effect is Effect.ALLOW:
         return RuleLines()
     applies_to = names(tool).matches if is_glob(tool) else tool.__eq__
-    lines = [rule.line(tool, removes=True)]
+    lines = rule.lines([tool], removes=True)
     # As a flag it takes the tool away, and adds of files only that some are denied.
     if applies_to("Read") and rule.effect is Effect.DENY and not rule.scope.flag:
-        lines += [rule.line(name) for name in (*UNREAD, known.ANY_READ)]
+        lines += rule.lines((*UNREAD, known.ANY_READ))
     elif tool == "Read" and rule.effect is Effect.DENY:
-        lines.append(rule.line(known.ANY_READ))
+        lines += rule.lines([known.ANY_READ])
     if rule.effect is not Effect.ALLOW and applies_to("Bash"):
-        lines.append(rule.line("Monitor", removes=True))
-    return RuleLines(tuple(lines))
+        lines += rule.lines(["Monitor"], removes=True)
+    return lines

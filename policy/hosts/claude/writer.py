@@ -37,7 +37,6 @@ from policy.language.pattern_text import host, path, stars
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import Gap, in_any_case
-from policy.tables.ruleset import Entry
 from policy.tables.table import SPAWN_TOOL
 
 # The hosts that are fetched from without asking, be it a section of them: rules name whole ones.
@@ -169,10 +168,7 @@ class _Settings:
             in_part = rule == "Read" and default is not _ALLOW and not inside
             if said.constant is not None or in_part:
                 # What is read in the working folder needs no permission, whatever is allowed.
-                constant = _DENY if said.constant is None else said.constant
-                self._whole(tool, said.least if in_part else constant)
-                if in_part and default is _ASK:
-                    self._whole(tool, min(said.least, _ASK))
+                self._whole(tool, said.least)
                 continue
             wanted[tool] = said
             self.granted[tool] = ToolRules(default, said.lines, said.kind)
@@ -192,10 +188,13 @@ class _Settings:
         """Whether a rule that allows *pattern* gives *tool* nothing that it may not have."""
         if tool in self.rules[_DENY]:
             return True
-        lists, default = ranked(self.agent.about(tool))
-        if default is _ALLOW:
-            return True
-        return covers(pattern, [line.pattern for line in lists[_ALLOW] if not line.field])
+        default = self.agent.about(tool).default
+        return default is _ALLOW or covers(pattern, self._allowed(tool))
+
+    def _allowed(self, tool: str) -> list[Pattern]:
+        """Return what is allowed of a tool by its argument."""
+        lines = ranked(self.agent.about(tool))[0][_ALLOW]
+        return [line.pattern for line in lines if not line.field]
 
     def _path(self, rule: str, line: PortableLine, effect: Effect) -> None:
         folders = self.portable.cwd, self.portable.home
@@ -234,19 +233,15 @@ class _Settings:
         if default is _ALLOW:
             self.add(_ALLOW, "Bash")
         elif constant is None:
-            granted = [line.pattern for line in lists[_ALLOW] if not line.field]
-            for text in _commands(granted):
+            for text in _commands(self._allowed("Bash")):
                 self.add(default, f"Bash({text})")
         monitor = self.agent.about("Monitor")
+        held = monitor.constant if monitor.constant is not _ALLOW else None
         if not no_more("Bash", self.granted["Bash"], ToolRules(monitor.default, monitor.lines)):
             self.add(_DENY, "Monitor")
-        elif (
-            "Bash" not in {**self.rules[_DENY], **self.rules[_ASK]}
-            and monitor.constant is not None
-            and monitor.constant is not _ALLOW
-        ):
+        elif held is not None and "Bash" not in {**self.rules[_DENY], **self.rules[_ASK]}:
             # Rules of some commands leave out the empty one, which is not asked for.
-            self.add(monitor.constant, "Monitor")
+            self.add(held, "Monitor")
         self.granted["Monitor"] = ToolRules(_DENY) if "Monitor" in self.rules[_DENY] else monitor
 
     def _hosts(self) -> None:
@@ -262,10 +257,9 @@ class _Settings:
         if default is _ALLOW:
             self.add(_ALLOW, "WebFetch")
         elif "WebFetch" not in self.rules[_DENY]:
-            granted = [line.pattern for line in lists[_ALLOW] if not line.field]
-            for name, pattern in _HOSTS:
-                if not covers(pattern, granted):
-                    self.add(default, f"WebFetch(domain:{name})")
+            granted = self._allowed("WebFetch")
+            for name in (name for name, pattern in _HOSTS if not covers(pattern, granted)):
+                self.add(default, f"WebFetch(domain:{name})")
 
     def _agents(self) -> None:
         starts = self.agent.starts
@@ -289,12 +283,11 @@ class _Settings:
         anchors = Anchors(self.portable.cwd, self.portable.home, self.portable.cwd)
         scope = RuleScope(anchors, frozenset(self.names.values()))
         lines = read_rule(rule, Source("<rule>", rule).whole(), effect, scope).lines
-        entries: list[Entry] = [one.entry for one in lines if one.entry.field == line.field]
-        said = [None if e.pattern is None else self._lettered(e.pattern) for e in entries]
+        patterns = (one.entry.pattern for one in lines if one.entry.field == line.field)
+        said = [each and self._lettered(each) for each in patterns]
         if effect is not _ALLOW:
             return any(pattern is None or covers(line.pattern, [pattern]) for pattern in said)
-        allowed = ranked(self.agent.about(rule.partition("(")[0]))[0][_ALLOW]
-        wanted = [line.pattern, *(one.pattern for one in allowed if not one.field)]
+        wanted = [line.pattern, *self._allowed(rule.partition("(")[0])]
         return bool(said) and all(pattern and covers(pattern, wanted) for pattern in said)
 
     def _lettered(self, pattern: Pattern) -> Pattern:
@@ -304,8 +297,6 @@ class _Settings:
         folders = self.portable.cwd, self.portable.home
         return Pattern.of(PatternKind.PATH, in_any_case(pattern.tokens, folders))
 
-    # --- agents
-
     def pool(self, agent: PortableAgent) -> Iterator[str]:
         """Yield the tools of which the settings grant *agent* no more than it may do."""
         for tool in sorted({*known.NAMES, *self.granted} - {"Agent", known.LAST}):
@@ -313,13 +304,11 @@ class _Settings:
             said = agent.about(tool)
             if granted.constant is not _DENY and no_more(tool, granted, said):
                 yield tool
-        allowed = {
-            new for old, new in self.names.items() if f"Agent({new})" not in self.rules[_DENY]
-        }
-        wanted = {
-            self.names[n] for n, e in agent.starts.items() if e is not _DENY and n in self.names
-        }
-        if wanted and allowed - {_MAIN} <= wanted and "Agent" not in self.rules[_DENY]:
+        denied = self.rules[_DENY]
+        allowed = {name for name in self.names.values() if f"Agent({name})" not in denied}
+        started = (name for name, effect in agent.starts.items() if effect is not _DENY)
+        wanted = {self.names[name] for name in started if name in self.names}
+        if wanted and allowed - {_MAIN} <= wanted and "Agent" not in denied:
             yield "Agent"
 
 

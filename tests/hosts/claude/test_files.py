@@ -245,12 +245,14 @@ def test_a_rule_holds_where_a_folder_of_the_system_leads(name) -> None:
         *(("src/\\a.py", "src/a.py"), ("\\*.py", "*.py"), ("\\!a.py", "!a.py"), ("a\\[b", "a[b")),
     ],
 )
-def test_a_backslash_takes_the_meaning_from_what_is_behind_it(rule, path) -> None:
+def test_a_backslash_stands_with_what_is_behind_it_for_any_character_and_allows_none(
+    rule, path
+) -> None:
     denied = {"allow": ["Read"], "deny": [f"Read({rule})"]}
 
     assert decided("Read", path, denied).reason is Reason.RULE
-    assert str(decided("Read", "b.py", denied).effect) == "allow"
-    assert str(decided("Write", path, {"allow": [f"Edit({rule})"]}).effect) == "allow"
+    assert str(decided("Read", "other.txt", denied).effect) == "allow"
+    assert str(decided("Write", path, {"allow": [f"Edit({rule})"]}).effect) == "ask"
 
 
 @pytest.mark.parametrize("rule", ["src\\\\a.py", "\\src/**", "src\\/**", "a.py\\", "src\\/a.py"])
