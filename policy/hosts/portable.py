@@ -74,11 +74,7 @@ class PortableAgent:
         return self.tools.get(tool) or ToolRules(min(effects, default=self.otherwise))
 
     def host_tools(self, counterparts: Mapping[str, str]) -> Iterator[tuple[str, str, ToolRules]]:
-        """Yield each tool, its name in the host, and its rules.
-
-        Args:
-            counterparts: name in the host -> name in our notation.
-        """
+        """Yield each tool, its name in the host, and its rules; *counterparts* has host -> ours."""
         theirs = {name: tool for tool, name in counterparts.items()}
         return ((tool, theirs.get(tool, tool), rules) for tool, rules in self.tools.items())
 

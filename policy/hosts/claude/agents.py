@@ -256,11 +256,7 @@ def read_agent(
 ) -> tuple[Definition | None, list[Finding]]:
     """Return the agent that *source* defines, if any, and what is wrong with it.
 
-    Args:
-        source: the file.
-        plugin: whether it is one of a plugin.
-        unnamed: what an agent without a name is called; "" is nothing, so there is none.
-
+    An agent without a name is called *unnamed*; there is none where that is "".
     """
     try:
         front = split_front_matter(source)

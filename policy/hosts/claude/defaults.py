@@ -35,13 +35,7 @@ _EDITING: Final = known.FILE_TOOLS["Edit"]
 def _names(
     globs: Iterable[str], *, below: bool = True, spelled: bool = False
 ) -> Iterator[tuple[Token, ...]]:
-    """Yield globs, each behind its slash.
-
-    Args:
-        globs: of files and folders.
-        below: whether what lies below them is named as well.
-        spelled: whether what systems read as such a name is named as well.
-    """
+    """Yield globs, each behind its slash, with what lies *below* them and how systems spell it."""
     for glob in globs:
         (pattern,) = notations.paths("/" + glob, fold=True)
         tokens = pattern.tokens if below else pattern.tokens[:-1]
@@ -309,9 +303,7 @@ def _of_work_trees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what is asked for because a name is odd, unless every such call is allowed.
 
-    The program lets a rule about paths allow a name that leads out of its folder. Such a
-    name is asked for here, so a rule about files in a working folder allows nothing more
-    than the folder does.
+    In the program a rule about paths allows a name that leads out of its folder.
     """
     reason = session.reason(mode)
     for tool in _READING if not session.is_judged(mode) else ():
@@ -354,8 +346,7 @@ def power_shell_removals() -> tuple[Entry, ...]:
 def led_out(session: ClaudeSession) -> Iterator[Entry]:
     """Yield what asks for edits through links that lead out.
 
-    In the program two rules about paths lift that: one that applies to the name of the link, and
-    one to the file that it leads to.
+    In the program a rule for the name of the link and one for where it leads lift that together.
     """
     for link, target in session.options.links.items():
         if not any(f"{target}/".startswith(f"{folder}/") for folder in session.folders):

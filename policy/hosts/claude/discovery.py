@@ -43,15 +43,8 @@ def _command_name(segments: list[str]) -> str:
 def _plugin_files(source: Source, texts: list[str]) -> Iterator[tuple[str, str, str]]:
     """Yield the path, the kind and the name of each file of a plugin.
 
-    What it lists of agents and commands is all it has of them. Of an agent the name is what stands
-    before its own.
-
-    Args:
-        source: its manifest.
-        texts: the Markdown files below it.
-
-    Raises:
-        PolicyError: the host does not load the plugin.
+    What its manifest, *source*, lists of agents and commands is all it has of them. Of an agent the
+    name is what stands before its own. Raises `PolicyError` where the host does not load it.
     """
     node = read_json(source)
     if not isinstance(node, MappingNode):

@@ -404,14 +404,7 @@ _WORDS: Final = re.compile(r"[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)+")
 
 
 def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLines:
-    """Return the lines of one rule in the list of *effect*.
-
-    Args:
-        text: the rule as its file says it.
-        span: where it stands.
-        effect: of the list.
-        scope: of the file.
-    """
+    """Return the lines of one rule, which stands at *span* in the list of *effect*."""
     try:
         matcher = _matcher(text, span)
     except PolicyError as error:
@@ -439,11 +432,7 @@ def _matcher(text: str, span: Span) -> Matcher:
 
 
 def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the entries of *rule* in the list of project settings for *effect*.
-
-    Raises:
-        PolicyError: it matches no call.
-    """
+    """Return the entries of *rule* in project settings; raise `PolicyError` if it has none."""
     scope = RuleScope(Anchors(dialect.cwd, dialect.home, dialect.cwd))
     lines = read_rule(rule, Source("<rule>", rule).whole(), effect, scope).lines
     if not lines:
