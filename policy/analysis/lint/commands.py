@@ -101,6 +101,19 @@ class _Commands:
                 if entry.pattern.matches(text):
                     yield entry, text
 
+    def printing(self, tool: str) -> list[str]:
+        """Return the forms of `_READERS` that may be allowed for some file."""
+        entries = (entry for rule in self.rules(tool) for entry in rule)
+        heads = {head_of(entry.pattern) for entry in entries if entry.effect is Effect.ALLOW}
+        return [
+            form
+            for form in _READERS
+            if self.decide(tool, _filled(form, ANYTHING)).effect is Effect.ALLOW
+            or any(
+                form.startswith(head) or head.startswith(form[: form.index("{")]) for head in heads
+            )
+        ]
+
 
 def rule_runs_anything(commands: _Commands) -> Iterator[Finding]:
     """Yield the rules that allow a program which runs any command it is given."""
@@ -128,6 +141,7 @@ def _allows_all(positions: Positions, because: Because) -> bool:
 
 def read_another_way(commands: _Commands) -> Iterator[Finding]:
     """Yield the rules that deny reading a file which an allowed command or search prints."""
+    forms = {tool: commands.printing(tool) for tool in commands.shells}
     for reader, dialect in commands.dialects.items():
         for entry, text in commands.denials(reader) if reader.casefold() in _READING else ():
             call = witness_call(dialect, dialect.argument(reader), _inside(entry, text))
@@ -137,7 +151,7 @@ def read_another_way(commands: _Commands) -> Iterator[Finding]:
             for tool in commands.shells:
                 printed = [
                     (command, decision)
-                    for command in (_filled(form, path) for form in _READERS)
+                    for command in (_filled(form, path) for form in forms[tool])
                     if (decision := commands.decide(tool, command)).effect is Effect.ALLOW
                 ]
                 if printed:
@@ -147,8 +161,9 @@ def read_another_way(commands: _Commands) -> Iterator[Finding]:
                     yield commands.positions.finding("read-through-shell", entry, **words)
                     break
             for tool in _SEARCHERS:
-                if dialect.argument(tool).kind is ArgumentKind.PATH:
-                    decision = commands.decide(tool, path)
+                argument = dialect.argument(tool)
+                if argument.kind is ArgumentKind.PATH:
+                    decision = commands.table.decide(tool, witness_call(dialect, argument, path))
                     if decision.effect is Effect.ALLOW:
                         words = {"call": f"{tool}({path})", "by": _by(decision)}
                         yield commands.positions.finding("read-through-search", entry, **words)
