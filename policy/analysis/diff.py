@@ -194,12 +194,7 @@ def diff_workspaces(
 def objection(before: Workspace, after: Workspace, *, any_change: bool = False) -> str:
     """Return why *after* must not take the place of *before*, or "".
 
-    Args:
-        before: with the files as they were.
-        after: with some of them edited.
-        any_change: whether a call that is granted less is a reason as well, and so is any
-            finding that is an error.
-
+    With *any_change* a call that is granted less is a reason as well, and any new error.
     """
     known = {(finding.code, finding.place.file) for finding in before.findings}
     for finding in after.findings:

@@ -137,16 +137,9 @@ class ProjectAudit:
 
 @frozen
 class Audit:
-    """A whole workspace.
+    """A whole workspace: its findings one by one, and files that no front end reads.
 
-    Attributes:
-        label: of its tree.
-        projects: what was found in each.
-        findings: those that are reported one by one.
-        unread: files that may say something and that no front end reads.
-        suppressed: how many findings a comment takes away.
-        rules: how many rules the files hold.
-
+    A comment takes away *suppressed* findings; the files hold so many *rules*.
     """
 
     label: str

@@ -61,8 +61,7 @@ class Answer:
         agent: who can, or cannot.
         chain: a shortest with the greatest effect. Of an agent that cannot, one that is refused
             the call, or where none reaches it one that may not start it.
-        tool: of a call that shows it.
-        call: its arguments.
+        tool: of a call that shows it, whose arguments are `call`.
         decision: what it gets; None where no agent starts chains.
 
     """
