@@ -37,10 +37,8 @@ _BUILDING: Final = allocate_lock()
 # So many nodes of a state take the memory of one transition.
 _NODES_PER_ENTRY: Final = 8
 
-# By their own names, since every character of a text is compared with them.
-_ANY: Final = Gap.ANY
-_PART: Final = Gap.PART
-_ONE: Final = Gap.ONE
+# What ends the text that a gap takes: nothing ends any text.
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class TrieNode:
@@ -63,9 +61,9 @@ class TrieNode:
         "sets",
     )
 
-    def __init__(self, number: int, loop: Gap | Run | None = None) -> None:
+    def __init__(self, number: int, loop: frozenset[str] | None = None) -> None:
         self.number = number
-        self.loop = loop
+        self.loop = loop  # the characters that do not lead to it again; None: all of them
         self.depth = 0
         self.line = number  # equal along a path where no pattern ends or branches off
         self.part = number  # equal along a stretch of a line without a separator
@@ -81,6 +79,7 @@ class TrieNode:
 
 
 _NO_EDGES: Final[dict[Any, TrieNode]] = {}
+_ANY_ONE: Final = OneOf(frozenset(), negated=True)
 
 
 class AutomatonState:
@@ -109,8 +108,8 @@ class AutomatonState:
             accept = node.accept
             if accept < first:  # noqa: PLR1730  # `min` takes three times as long, here too often
                 first = accept
-            if accept < forever and node.loop is _ANY:
-                forever = accept  # a match inside an ANY loop survives every character
+            if accept < forever and node.loop is _NOTHING:
+                forever = accept  # a match inside such a loop survives every character
         self.first = first
         self.forever = forever
 
@@ -152,6 +151,10 @@ class Automaton:
     def __init__(self, patterns: Iterable[Sequence[Token]], separator: str = "") -> None:
         self.patterns = [*patterns]
         self.separator = separator
+        self._ends: dict[Token, frozenset[str]] = {
+            Gap.ANY: _NOTHING,
+            Gap.PART: frozenset({separator}),
+        }
         self._count = 0  # of nodes
         self._remembered = 0
         self._settled: dict[int, TrieNode] = {}
@@ -196,18 +199,12 @@ class Automaton:
                 if child is not None:
                     entered.append(child)
             loop = node.loop
-            if loop is not None and (
-                loop is _ANY
-                or (loop is _PART and not between)
-                or (isinstance(loop, Run) and character not in loop.excluded)
-            ):
+            if loop is not None and character not in loop:
                 entered.append(node)
             if between:
                 if node.deepened is not None:
                     entered.append(node.deepened)
                 continue
-            if node.gaps and (one := node.gaps.get(_ONE)) is not None:
-                entered.append(one)
             if node.sets:
                 for group, child in node.sets.items():
                     if (character in group.characters) is not group.negated:
@@ -233,7 +230,7 @@ class Automaton:
             (node,) = entered
             if node.letters is None:
                 self._build(node)
-            if not node.gaps and not (node.loop is _ANY and node.accept != NO_MATCH):
+            if not node.gaps and not (node.loop is _NOTHING and node.accept != NO_MATCH):
                 return self._states.get(node.number) or self._made(node.number, entered)
         # Entering a node enters what its open gaps lead to: they may be empty.
         nodes: dict[int, TrieNode] = {}
@@ -247,12 +244,12 @@ class Automaton:
             if node.letters is None:
                 self._build(node)
             if node.gaps:
-                entered.extend([child for gap, child in node.gaps.items() if gap is not _ONE])
+                entered.extend(node.gaps.values())
             if node.loop is not None:
                 looping.append(node)
         needed: Sequence[TrieNode] = [*nodes.values()]
         if looping:
-            needed = self._undecided(_needed(needed, looping), looping)
+            needed = self._undecided(self._needed(needed, looping), looping)
         if len(needed) == 1:
             number = needed[0].number
             return self._states.get(number) or self._made(number, needed)
@@ -273,15 +270,37 @@ class Automaton:
         """
         forever = NO_MATCH
         for node in looping:
-            if node.accept < forever and node.loop is _ANY:
+            if node.accept < forever and node.loop is _NOTHING:
                 forever = node.accept
         if forever == NO_MATCH:
             return nodes
         kept = [node for node in nodes if node.first < forever]
-        if not any(node.accept == forever and node.loop is _ANY for node in kept):
-            settled = next(n for n in looping if n.accept == forever and n.loop is _ANY)
+        if not any(node.accept == forever and node.loop is _NOTHING for node in kept):
+            settled = next(n for n in looping if n.accept == forever and n.loop is _NOTHING)
             kept.append(self._settled.setdefault(forever, settled))
         return kept
+
+    def _needed(self, nodes: Sequence[TrieNode], looping: Iterable[TrieNode]) -> Sequence[TrieNode]:
+        # What can still follow an earlier node of a line can also follow a later one
+        # that loops: the loop takes whatever would have led there. A loop within a
+        # part does so for the nodes of its part only.
+        part = self._ends[Gap.PART]
+        lines: dict[int, int] = {}
+        parts: dict[int, int] = {}
+        for node in looping:
+            loop, depth = node.loop, node.depth
+            if loop is _NOTHING:
+                if depth > lines.get(node.line, 0):
+                    lines[node.line] = depth
+            elif loop is part and depth > parts.get(node.part, 0):
+                parts[node.part] = depth
+        if lines:
+            deepest = lines.get
+            nodes = [node for node in nodes if node.depth >= deepest(node.line, 0)]
+        if parts:
+            deepest = parts.get
+            nodes = [node for node in nodes if node.depth >= deepest(node.part, 0)]
+        return nodes
 
     @cached_property
     def _sequences(self) -> list[tuple[int, Sequence[Token]]]:
@@ -298,7 +317,7 @@ class Automaton:
         root.first = self._sequences[0][0] if self._sequences else NO_MATCH
         return root
 
-    def _node(self, loop: Gap | Run | None = None) -> TrieNode:
+    def _node(self, loop: frozenset[str] | None = None) -> TrieNode:
         self._count += 1
         return TrieNode(self._count, loop)
 
@@ -318,7 +337,7 @@ class Automaton:
                 if self._stays(node, edge):
                     child.part = node.part
             if edge is Gap.DEEP:
-                inside = child.deepened = self._node(Gap.ANY)
+                inside = child.deepened = self._node(_NOTHING)
                 inside.depth, inside.line = child.depth + 1, child.line
                 inside.first, inside.indices = child.first, child.indices
         if node.deepened is not None:
@@ -360,40 +379,18 @@ class Automaton:
             if following == len(tokens):
                 node.accept = min(node.accept, rank)
                 continue
-            token = tokens[following]
+            token = _ANY_ONE if tokens[following] is Gap.ONE else tokens[following]
             children: dict[Any, TrieNode] = sets if isinstance(token, OneOf) else gaps
             child = children.get(token)
             if child is None:
-                loops = token is _ANY or token is _PART or isinstance(token, Run)
-                child = children[token] = self._node(token if loops else None)
+                loop = token.excluded if isinstance(token, Run) else self._ends.get(token)
+                child = children[token] = self._node(loop)
                 child.position = (following + 1, 0)
             child.indices.append(index)
         return letters, gaps or _NO_EDGES, sets or _NO_EDGES
 
     def _stays(self, node: TrieNode, edge: object) -> bool:
         """Return whether *edge* leads from *node* to no other part of the text."""
-        if node.loop is _ANY or node.deepened is not None or isinstance(edge, Run):
+        if node.loop is _NOTHING or node.deepened is not None or isinstance(edge, Run):
             return False
-        return edge is not _ANY and edge is not Gap.DEEP and edge != self.separator
-
-
-def _needed(nodes: Sequence[TrieNode], looping: Iterable[TrieNode]) -> Sequence[TrieNode]:
-    # What can still follow an earlier node of a line can also follow a later one
-    # that loops: the loop takes whatever would have led there. A loop within a
-    # part does so for the nodes of its part only.
-    lines: dict[int, int] = {}
-    parts: dict[int, int] = {}
-    for node in looping:
-        loop, depth = node.loop, node.depth
-        if loop is _ANY:
-            if depth > lines.get(node.line, 0):
-                lines[node.line] = depth
-        elif loop is _PART and depth > parts.get(node.part, 0):
-            parts[node.part] = depth
-    if lines:
-        deepest = lines.get
-        nodes = [node for node in nodes if node.depth >= deepest(node.line, 0)]
-    if parts:
-        deepest = parts.get
-        nodes = [node for node in nodes if node.depth >= deepest(node.part, 0)]
-    return nodes
+        return edge is not Gap.ANY and edge is not Gap.DEEP and edge != self.separator
