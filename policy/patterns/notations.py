@@ -5,6 +5,10 @@ Stars in plain text, the globs of ``.gitignore`` for paths, and domain names wit
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
+from policy.core import expressions as re
 from policy.core import limits
 from policy.core.urls import sixth_address
 from policy.patterns.pattern import Pattern, PatternKind
@@ -118,64 +122,43 @@ def paths(
     return (Pattern.of(PatternKind.PATH, tokens),)
 
 
-_ACTED_ON = frozenset("*?[\\")
+_PIECE: Final = re.compile(
+    r"(?P<star>\*)|(?P<one>\?)|\[(?P<negated>[!^]?+)(?P<set>(?:(?<=\[)\])?+.[^\]]*)\]|(?P<open>\[)"
+    r"|\\(?P<escaped>.)|(?P<text>[^*?\[\\]+|\\)",
+    re.DOTALL,
+)
 
 
-def _segment(text: str) -> list[Token]:
-    if _ACTED_ON.isdisjoint(text):
-        return [text]
-    tokens: list[Token] = []
-    position = 0
-    while position < len(text):
-        character = text[position]
-        position += 1
-        if character == "*":
-            tokens.append(Gap.PART)
-        elif character == "?":
-            tokens.append(Gap.ONE)
-        elif character == "[":
-            group, position = _set(text, position)
-            tokens.append(group)
-        elif character == "\\" and position < len(text):
-            tokens.append(text[position])
-            position += 1
-        else:
-            tokens.append(character)
-    return tokens
-
-
-def _set(text: str, position: int) -> tuple[OneOf, int]:
-    """Return the set that starts behind the ``[`` and the position behind its ``]``."""
-    end = text.find("]", position + (text[position : position + 1] in ("!", "^", "]")) + 1)
-    if end < 0:
-        msg = "`[` is never closed"
-        raise Unusable(msg)
-    body = text[position:end]
-    negated = body[:1] in ("!", "^")
-    body = body[negated:]
-    characters = characters_of(body)
-    if not characters - {"/"} and not negated:
-        msg = f"`[{body}]` stands for no character"
-        raise Unusable(msg)
-    return OneOf(frozenset(characters - {"/"}), negated), end + 1
+def _segment(text: str) -> Iterator[Token]:
+    for found in _PIECE.finditer(text):
+        match found.lastgroup:
+            case "star":
+                yield Gap.PART
+            case "one":
+                yield Gap.ONE
+            case "set":
+                characters = characters_of(found["set"]) - {"/"}
+                if not characters and not found["negated"]:
+                    msg = f"`[{found['set']}]` stands for no character"
+                    raise Unusable(msg)
+                yield OneOf(frozenset(characters), negated=found["negated"] != "")
+            case "open":
+                msg = "`[` is never closed"
+                raise Unusable(msg)
+            case _:
+                yield found["escaped"] or found["text"]
 
 
 def characters_of(body: str) -> set[str]:
     """Return the characters of a set such as ``a-z_``. Raises Unusable for too large a range."""
     characters: set[str] = set()
-    index = 0
-    while index < len(body):
-        if body[index + 1 : index + 2] == "-" and index + 2 < len(body):
-            low, high = ord(body[index]), ord(body[index + 2])
-            if high - low >= limits.CLASS_CHARACTERS:
-                most = limits.CLASS_CHARACTERS
-                msg = f"`{body[index : index + 3]}` stands for more than {most} characters"
-                raise Unusable(msg)
-            characters.update(map(chr, range(low, high + 1)))
-            index += 3
-        else:
-            characters.add(body[index])
-            index += 1
+    for start, end, one in re.findall(r"(?s)(.)-(.)|(.)", body):
+        low, high = ord(start or one), ord(end or one)
+        if high - low >= limits.CLASS_CHARACTERS:
+            most = limits.CLASS_CHARACTERS
+            msg = f"`{start}-{end}` stands for more than {most} characters"
+            raise Unusable(msg)
+        characters.update(map(chr, range(low, high + 1)))
     return characters
 
 
@@ -196,26 +179,28 @@ def slashed(text: str) -> Pattern:
     _bounded(text)
     if text.endswith(":*"):
         return Pattern.of(PatternKind.TEXT, [text[:-2], Gap.ANY])
-    tokens: list[Token] = []
-    position = 0
-    while position < len(text):
-        character = text[position]
-        position += 1
-        if character == "*" and text.startswith("*", position):
-            tokens.append(Run(frozenset("\n")))
-            position += 2 if text.startswith("/", position + 1) else 1
-        elif character == "*":
-            tokens.append(Run(_SLASHES))
-        elif character == "?":
-            tokens.append(OneOf(_SLASHES, negated=True))
-        elif character == "/":
-            tokens.append(OneOf(_SLASHES))
-        elif character == "\\":
-            msg = "no text has a backslash once its slashes are all of one kind"
-            raise Unusable(msg)
-        else:
-            tokens.append(character)
-    return Pattern.of(PatternKind.TEXT, tokens)
+    return Pattern.of(PatternKind.TEXT, _slashed(text))
+
+
+_SLASHED: Final = re.compile(r"(\*\*/?|[*?/\\])|[^*?/\\]+")
+
+
+def _slashed(text: str) -> Iterator[Token]:
+    for found in _SLASHED.finditer(text):
+        match found[1]:
+            case "**" | "**/":
+                yield Run(frozenset("\n"))
+            case "*":
+                yield Run(_SLASHES)
+            case "?":
+                yield OneOf(_SLASHES, negated=True)
+            case "/":
+                yield OneOf(_SLASHES)
+            case "\\":
+                msg = "no text has a backslash once its slashes are all of one kind"
+                raise Unusable(msg)
+            case _:
+                yield found[0]
 
 
 def names(tool: str) -> Pattern:
