@@ -6,11 +6,11 @@ Stars in plain text, the globs of ``.gitignore`` for paths, and domain names wit
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.urls import sixth_address
+from policy.core.values import Final
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, OneOf, Run, Token, folded, in_any_case
 
