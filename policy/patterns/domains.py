@@ -93,34 +93,22 @@ _TRIMMED: Final = {
 TRIMMED_PATHS: Final = Domain({**_ROOT, **_TRIMMED}, _NAMED, separator="/")
 
 # `a.b.c`: labels that are not empty.
-HOSTS: Final = Domain(
-    {
-        "label?": {".": DEAD, "": "label"},
-        "label": {".": "label?", "": "label"},
-    },
-    frozenset({"label"}),
-    separator=".",
-)
+_LABELS: Final = {
+    "label?": {".": DEAD, "": "label"},
+    "label": {".": "label?", "": "label"},
+}
+HOSTS: Final = Domain(_LABELS, frozenset({"label"}), separator=".")
 
 # One command without operators, expansions and escapes, which reading a command leaves unchanged.
 _OPERATORS = dict.fromkeys(";&|<>()`$\\\n\r{}", DEAD)
+_WORD = {**_OPERATORS, " ": "blank", "\t": DEAD, "'": "single", '"': "double", "": "word"}
 COMMANDS: Final = Domain(
     {
         "start": {**_OPERATORS, **dict.fromkeys(" \t#!'\"=", DEAD), "": "word"},
-        "word": {**_OPERATORS, " ": "blank", "\t": DEAD, "'": "single", '"': "double", "": "word"},
-        "blank": {
-            **_OPERATORS,
-            **dict.fromkeys(" \t#", DEAD),
-            "'": "single",
-            '"': "double",
-            "": "word",
-        },
+        "word": _WORD,
+        "blank": {**_WORD, " ": DEAD, "#": DEAD},
         "single": {"'": "word", "\n": DEAD, "\r": DEAD, "": "single"},
-        "double": {
-            **dict.fromkeys("`$\\\n\r", DEAD),
-            '"': "word",
-            "": "double",
-        },
+        "double": {**dict.fromkeys("`$\\\n\r", DEAD), '"': "word", "": "double"},
     },
     frozenset({"word"}),
     unlocks="'\"",
