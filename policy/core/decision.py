@@ -123,8 +123,7 @@ class Clause:
 
     Attributes:
         does: which kind of thing.
-        text: the simple command as rules that allow know it, or the name of the file; "" where
-            that is not known.
+        text: the simple command as rules that allow know it, or the name of the file, if known.
         decision: what the link that decides the command says of it.
         why: of what is ambiguous: a sentence whose subject is the text.
     """

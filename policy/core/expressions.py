@@ -1,8 +1,4 @@
-"""`re`, with expressions that are compiled when they are first used.
-
-The package has hundreds, of which a command needs some. Compiling them all takes longer than Python
-takes to start.
-"""
+"""`re`, with expressions that are compiled when they are first used: there are hundreds."""
 
 from __future__ import annotations
 

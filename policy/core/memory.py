@@ -51,12 +51,9 @@ _SELDOM: Final = (100_000, 50, 50)
 
 @contextmanager
 def seldom_collecting() -> Iterator[None]:
-    """Have the collector of cycles run seldom inside.
+    """Have the collector of cycles run seldom inside: it took a fourth of the time of comparing.
 
-    Python looks for cycles whenever some hundreds of values more were made than went. Reading and
-    comparing thousands of rules makes hundreds of thousands, and hardly one goes before the
-    answer is there: looking took a fourth of the time. Of several threads, who sets it first sets
-    it back.
+    Of several threads, who sets it first sets it back.
     """
     before = gc.get_threshold()
     if not 0 < before[0] < _SELDOM[0]:  # 0: the program collects by hand, or never

@@ -1,12 +1,9 @@
-r"""The host and the path of a URL that every program reads alike.
+"""The host and the path of a URL that every program reads alike.
+
+What browsers alone take for a host, as in ``http://0x7f.1``, is none here.
 
     >>> read_url("https://user@Example.COM:8443/docs?x")
     ('example.com', '/docs')
-    >>> read_url(r"https:\\example.com") is None
-    True
-
-Browsers read more than this, and otherwise than most libraries: what they alone take for a host,
-e.g. ``http://0x7f.1``, has none here, and neither has what belongs to no scheme of the web.
 """
 
 from __future__ import annotations
@@ -75,10 +72,7 @@ _DOT: Final = re.compile("%2e", re.IGNORECASE)
 
 
 def addresses(url: str) -> Iterator[str]:
-    """Yield the host of a URL with each part of the path, from ``/`` to ``/``.
-
-    Once ``..`` is followed: ``example.com/docs``, ``example.com/docs/api``.
-    """
+    """Yield the host of a URL with each part of its path: ``a.com/docs``, ``a.com/docs/api``."""
     found, path = read_url(url) or ("", "")
     segments: list[str] = []
     for segment in path.split("/")[1:]:

@@ -135,7 +135,6 @@ def _made(
     *,
     frozen: bool = True,
     slots: bool = True,
-    init: bool = True,  # a class with an `__init__` keeps it
     eq: bool = True,
     repr: bool = True,
     cache_hash: bool = False,

@@ -1,10 +1,7 @@
-"""JSON as RFC 8259 defines it, to nodes with places.
+"""JSON as RFC 8259 defines it, to nodes with places; of a repeated key the last one counts.
 
-A repeated key is no mistake: the last one counts, and `policy.files.nodes.repeated` lists the
-others.
-
-The scanner reads one token at a time and keeps its own stack, so that it is linear and depth
-is a number to compare. Where it stops, `json_mistakes.toml` says what is wrong.
+The scanner keeps its own stack, so that it is linear and depth is a number to compare. Where it
+stops, `json_mistakes.toml` says what is wrong.
 """
 
 from __future__ import annotations
@@ -23,11 +20,7 @@ from policy.files.text import BYTE_ORDER_MARK, cite, has_byte_order_mark
 
 
 def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
-    """Return the value that *source* is as strict JSON.
-
-    Args:
-        source: the document.
-        byte_order_mark: whether it may begin with one.
+    """Return the value that *source* is as strict JSON, which may begin with a *byte_order_mark*.
 
     Raises:
         PolicyError: the text cannot be read on from some place.
@@ -97,10 +90,7 @@ class _Scanner:
         return node
 
     def value(self) -> Node | None:
-        """Return the next value, or None where a list or object starts.
-
-        At the end of a list or object it is that list or object.
-        """
+        """Return the next value, or None where a list or object starts, which comes at its end."""
         level = self.open[-1] if self.open else None
         if level is not None and level.keyed:
             found = self.token("key", "}")

@@ -1,8 +1,4 @@
-"""A document with places, and the shapes that its values must have.
-
-A shape knows what people call it, so that a mistake says what was expected, of which key, and
-what stands there. Nothing here knows a host.
-"""
+"""A document with places, and the shapes that its values must have."""
 
 from __future__ import annotations
 
@@ -41,11 +37,7 @@ class ScalarNode:
         return self.span.text
 
     def content_span(self) -> Span | None:
-        """Return the span of the value without its quotes.
-
-        None when the value is not written out as it is: it has escapes, or
-        runs over several lines.
-        """
+        """Return the span of the value without its quotes; None where it is written otherwise."""
         span, raw = self.span, self.span.text
         if self.quoted and raw[1:-1] == self.value:
             return Span(span.source, span.start + 1, span.end - 1)
@@ -54,10 +46,7 @@ class ScalarNode:
         return None
 
     def part(self, start: int, end: int) -> Span:
-        """Return where characters *start* to *end* of the value are written.
-
-        That is the whole scalar when they cannot be told apart.
-        """
+        """Return where characters *start* to *end* of the value are written, or the whole."""
         content = self.content_span()
         if content is not None:
             return Span(content.source, content.start + start, content.start + end)
@@ -320,15 +309,10 @@ class MappingOf:
 
 @frozen
 class ObjectOf:
-    """An object with keys of its own; other keys may hold anything.
+    """An object with keys of its own; other keys may hold anything."""
 
-    Attributes:
-        fields: what each key must be where it is there.
-        needed: the keys that must be there.
-    """
-
-    fields: Mapping[str, ValueShape]
-    needed: tuple[str, ...] = ()
+    fields: Mapping[str, ValueShape]  # what each key must be where it is there
+    needed: tuple[str, ...] = ()  # the keys that must be there
     wanted: str = "an object"
 
 

@@ -71,10 +71,7 @@ class Overlay(Tree):
 
 
 def open_tree(text: str, folder: str | Path = ".") -> Tree:
-    """Return what *text* names: a folder, a file, or else a revision of *folder*.
-
-    Raises `PolicyError` where it is none of them.
-    """
+    """Return the folder, file or revision of *folder* that *text* names, or raise PolicyError."""
     path = _path(text)
     if path is not None:
         return Folder(path) if path.is_dir() else SingleFile(path)
@@ -90,12 +87,7 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
 
 
 def sides(old: str, new: str | None) -> tuple[str, str]:
-    """Return the two paths or revisions that a diff compares.
-
-    Raises:
-        PolicyError: there is only one, or no common ancestor.
-
-    """
+    """Return the two paths or revisions that a diff compares, or raise PolicyError."""
     if new is not None:
         return old, new
     if _path(old) is not None:
@@ -125,21 +117,12 @@ def _path(text: str) -> Path | None:
 
 @frozen
 class StartPlace:
-    """Where a session is started.
+    """Where a session is started."""
 
-    Attributes:
-        top: of the checkout that the folder is in; the folder itself where it is in none.
-        folder: relative to the top, "" for the top.
-        main: the main checkout, where the top is that of a linked worktree.
-        above: the folders above one that is in no checkout, the nearest first, up to that of
-            the user or the root.
-
-    """
-
-    top: Path
-    folder: str
-    main: Path | None = None
-    above: tuple[Path, ...] = ()
+    top: Path  # of the checkout that the folder is in; the folder itself where it is in none
+    folder: str  # relative to the top, "" for the top
+    main: Path | None = None  # the main checkout, where the top is that of a linked worktree
+    above: tuple[Path, ...] = ()  # of a folder in no checkout, up to that of the user or the root
 
     @property
     def tree(self) -> Folder:

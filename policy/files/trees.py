@@ -15,8 +15,7 @@ from policy.core.errors import PolicyError
 from policy.core.values import field, frozen
 from policy.files.text import FileText, cite, decode
 
-# Folders that hold no policy of this tree: other repositories' insides, and
-# what package managers unpack.
+# Folders that hold no policy of this tree, but other repositories' insides, or packages.
 SKIPPED: Final = frozenset(
     ".git .hg .svn .jj .bzr CVS _darcs node_modules .venv __pycache__".split()
 )
@@ -55,10 +54,7 @@ class Tree(ABC):
         return ()
 
     def named(self) -> tuple[str, ...]:
-        """Return every path, and those of problems: what a host may read, though `read` does not.
-
-        A front end asks for these where a file that it does not see could deny something.
-        """
+        """Return every path, and those of problems, which a host may read and deny by."""
         return tuple(sorted({*self.paths(), *(problem.path for problem in self.problems())}))
 
     def unread(self, path: str) -> PolicyError:
@@ -70,11 +66,7 @@ class Tree(ABC):
 
     @abstractmethod
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
-        """Return the bytes at *path*.
-
-        Raises `PolicyError` where there is no such file, it cannot be read, or
-        it has more than *limit* bytes, in which case it is not read at all.
-        """
+        """Return the bytes at *path*; raise `PolicyError` for none, or more than *limit*."""
 
     def source(self, path: str, limit: int = limits.FILE_BYTES) -> FileText:
         """Return the text at *path*; raise `PolicyError` as `read`, or unless it is UTF-8."""
@@ -136,19 +128,12 @@ class Memory(Tree):
 
 @frozen
 class Folder(Tree):
-    """A folder as it is now.
-
-    Attributes:
-        path: where it is.
-        follows: the names of folders whose links are followed out of it; True is every link, as
-            in a folder of the user's own.
-        top: the names in it that are looked at; None is all.
-
-    """
+    """A folder as it is now."""
 
     path: Path = field(converter=Path)
+    # The names of folders whose links are followed out of it; True is every link.
     follows: bool | frozenset[str] = False
-    top: frozenset[str] | None = None
+    top: frozenset[str] | None = None  # the names in it that are looked at; None is all
 
     @property
     def label(self) -> str:

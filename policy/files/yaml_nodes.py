@@ -41,10 +41,7 @@ _LOADER: Final[type] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeL
 def read_yaml(source: Source, start: int = 0, end: int | None = None) -> Node:
     """Return the document in *source* from *start* up to *end*; an empty one is null.
 
-    Raises:
-        PolicyError: the text is not YAML.
-        PolicyErrors: every other mistake, all at once.
-
+    Raises PolicyError where the text is not YAML, and PolicyErrors for all other mistakes at once.
     """
     part = _part(source, start, len(source.text) if end is None else end)
     _check(part)
@@ -332,11 +329,7 @@ _DIGITS: Final = 4000
 
 
 def _explain(part: Span, offsets: Iterable[int]) -> PolicyError:
-    """Return what is wrong with *part*, which cannot be read.
-
-    The first of *offsets* is where a parser stopped; if there is a second, what
-    it was reading starts there.
-    """
+    """Return what is wrong with *part*: where a parser stopped, and where what it read starts."""
     from policy.language import mistakes  # noqa: PLC0415  # for mistakes alone
 
     offsets = [min(max(offset, part.start), part.end) for offset in offsets] or [part.start]

@@ -22,11 +22,7 @@ from policy.language.syntax import Document, Matcher, Specifier, specifier
 def parse_matcher(text: str, span: Span | None = None) -> Matcher:
     """Return the matcher that *text* is, which stands at *span* in a file.
 
-    A mistake is underlined exactly if the file spells the text as it is, else as a whole.
-
-    Raises:
-        PolicyError: *text* is not a matcher.
-
+    Raises PolicyError: it underlines the mistake if the file spells the text as it is, else all.
     """
     if span is None:
         span = Source("<rule>", text).span(0, len(text))

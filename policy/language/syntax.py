@@ -109,26 +109,15 @@ class DeclaredTools:
 
 @values.frozen
 class Policy:
-    """What one agent says in our notation.
-
-    Attributes:
-        name: the agent.
-        rules: in the order written.
-        delegate: the rules of what may be handed on; None where nothing is said.
-        inherit: whether what is not said is granted as far as the parent grants.
-        trust: the level it is trusted at, or None.
-        depth: levels of agents that may follow below it, or None.
-        turns: turns it may take, or None.
-
-    """
+    """What one agent says in our notation; None is what it does not say."""
 
     name: str
-    rules: tuple[Rule, ...] = ()
-    delegate: tuple[Rule, ...] | None = None
-    inherit: bool = False
-    trust: str | None = None
-    depth: int | None = None
-    turns: int | None = None
+    rules: tuple[Rule, ...] = ()  # in the order written
+    delegate: tuple[Rule, ...] | None = None  # of what may be handed on
+    inherit: bool = False  # whether what is not said is granted as far as the parent grants
+    trust: str | None = None  # the level it is trusted at
+    depth: int | None = None  # levels of agents that may follow below it
+    turns: int | None = None  # turns it may take
     span: Span | None = values.field(default=None, eq=False, repr=False, kw_only=True)
 
 

@@ -42,12 +42,8 @@ def commands(text: str) -> tuple[Pattern, ...]:
 def hosts(text: str) -> tuple[Pattern, ...]:
     """Return what ``domain:text`` matches: host names, case and final dot ignored.
 
-    ``*.example.com`` is every subdomain, at any depth, without the apex. Any other ``*`` stays
-    within one label. A lone ``*`` is every host. ``[::1]`` is an address.
-
-    Raises:
-        Unusable: *text* is no host name, or an address that browsers write otherwise.
-
+    ``*.example.com`` is every subdomain, at any depth, without the apex; any other ``*`` stays
+    within one label. Raises Unusable for no host, or an address that browsers write otherwise.
     """
     _bounded(text)
     name = text.casefold().removesuffix(".")
