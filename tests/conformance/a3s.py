@@ -266,7 +266,7 @@ def _of_gate(case: Case, profile: A3sProfile) -> Effect:
         host_direct=query.get("origin") == "host_direct",
     )
     scope = Effect(said) if said else Effect.ASK, _provider(given.get("confirmation"))
-    return evaluate(query["tool"], [scope], facts, profile)
+    return evaluate(query["tool"], [scope], facts, profile).effect
 
 
 def _of_skill(case: Case, profile: A3sProfile) -> Effect:
@@ -284,7 +284,7 @@ def _of_mcp(case: Case, profile: A3sProfile) -> Effect:
     said = given.get("session_permission")
     scope = Effect(said) if said else Effect.ASK, _provider(given.get("confirmation"))
     facts = Facts(needs_confirmation=needs)
-    return evaluate(case["query"]["tool"], [scope], facts, profile)
+    return evaluate(case["query"]["tool"], [scope], facts, profile).effect
 
 
 def _of_guardrail(case: Case, profile: A3sProfile) -> Effect:

@@ -536,7 +536,7 @@ def _by_rules(case: Case) -> Effect:
     rules = enforcer.PolicyEnforcer.of(*rules_of(values))
     level = trust.TrustLevel(context.get("trust", "trusted"))
     params = query.get("params") or {}
-    return rules.decide(query["name"], params, level, _env(case))
+    return rules.decide(query["name"], params, level, _env(case)).effect
 
 
 def rules_of(values: Mapping[str, object]) -> tuple[tuple[enforcer.PolicyRule, ...], Effect]:

@@ -34,6 +34,9 @@ AGENT_ALIASES: Final = {
     alias: name for name, agent in _DATA["agents"].items() for alias in agent.get("aliases", ())
 }
 
+# What a started agent inherits from the agent that starts it, apart from permissions.
+INHERITED: Final[Mapping[str, bool]] = _DATA["inherited"]
+
 
 def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
     """Return the policy of that table in a version."""

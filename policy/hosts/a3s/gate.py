@@ -6,15 +6,17 @@ Permissions are one stage. No later stage lifts a denial, and no earlier stage g
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.core.source import place_of
+from policy.core.source import Source, place_of
 from policy.core.values import frozen
+from policy.files.json_nodes import read_json
 from policy.hosts.a3s.agents import (
     AgentDefinition,
     Provider,
@@ -34,6 +36,7 @@ from policy.hosts.a3s.rules import (
     lane_of,
     refused,
 )
+from policy.hosts.fields import Fields
 from policy.patterns.notations import slashed
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
@@ -121,8 +124,57 @@ class ConfirmationPolicy:
             return Effect.ALLOW
         return Effect.DENY if timed_out else Effect.ASK
 
+    def __and__(self, other: ConfirmationPolicy) -> ConfirmationPolicy:
+        """Return the policy of two scopes together: the stricter in every respect."""
+        rejects = TimeoutAction.REJECT in (self.timeout_action, other.timeout_action)
+        return ConfirmationPolicy(
+            self.enabled or other.enabled,
+            min(self.default_timeout_ms, other.default_timeout_ms),
+            TimeoutAction.REJECT if rejects else TimeoutAction.AUTO_APPROVE,
+            self.yolo_lanes & other.yolo_lanes,
+        )
+
 
 # --- the stages of the gate -----------------------------------------------------------
+
+
+class GateReason(enum.Enum):
+    """Why the gate decides as it does. Values are those of the host, where it has one."""
+
+    HOOK = "hook_block"
+    SKILL = "skill_restriction"
+    DENIED = "permission_deny"
+    NO_MANAGER = "missing_confirmation_manager"
+    UNAVAILABLE = "confirmation_unavailable"
+    ALLOWED = "permission_allow"
+    NOT_REQUIRED = "confirmation_not_required"
+    HOST_DIRECT = "host_direct_trusted"
+    INTERNAL = "runtime_internal"  # of calls that only the host makes
+    # Stages that have no name in the host.
+    ASKED = "confirmation_required"
+    REQUEST_HOOK = "permission_request_hook"
+    BUDGET = "budget"
+
+
+@frozen
+class Passage:
+    """The answer of the gate to a call, and the stage that decided."""
+
+    effect: Effect
+    reason: GateReason
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a Passage is neither true nor false; compare its effect")
+
+
+# Why a call that asks gets what its provider answers.
+_CONFIRMING: Final = {
+    Provider.NONE: GateReason.NO_MANAGER,
+    Provider.UNAVAILABLE: GateReason.UNAVAILABLE,
+    Provider.DISABLED: GateReason.NOT_REQUIRED,
+    Provider.AUTO: GateReason.NOT_REQUIRED,
+    Provider.MANAGER: GateReason.ASKED,
+}
 
 # What the permissions of a session or of an agent say of a call, and who confirms its calls.
 GateScope = tuple[Effect, Provider]
@@ -145,29 +197,38 @@ _NO_FACTS: Final = Facts()
 
 def evaluate(
     tool: str, scopes: Iterable[GateScope], facts: Facts = _NO_FACTS, profile: A3sProfile = NEWEST
-) -> Effect:
-    """Return the effect of a call of *tool* that passes *scopes*, the outermost first."""
-    if facts.host_direct:
-        return Effect.ALLOW
+) -> Passage:
+    """Return the answer to a call of *tool* that passes *scopes*, the outermost first."""
     passed = list(scopes)
-    if (
-        facts.pre_tool_block is not None
-        or _skill_restricts(tool, facts.active_skills)
-        or facts.budget_denied
-        or any(effect is Effect.DENY for effect, _ in passed)
-    ):
-        return Effect.DENY
+    if facts.host_direct:
+        return Passage(Effect.ALLOW, GateReason.HOST_DIRECT)
+    if facts.pre_tool_block is not None:
+        return Passage(Effect.DENY, GateReason.HOOK)
+    if _skill_restricts(tool, facts.active_skills):
+        return Passage(Effect.DENY, GateReason.SKILL)
+    if any(effect is Effect.DENY for effect, _ in passed):
+        return Passage(Effect.DENY, GateReason.DENIED)
+    passage = _confirmed(passed, facts, profile)
+    if facts.budget_denied and passage.effect is not Effect.DENY:
+        return Passage(Effect.DENY, GateReason.BUDGET)
+    return passage
+
+
+def _confirmed(passed: list[GateScope], facts: Facts, profile: A3sProfile) -> Passage:
+    """Return the answer to a call that no scope denies."""
     asking = [provider for effect, provider in passed if effect is Effect.ASK]
     if not asking and not facts.needs_confirmation:
-        return Effect.ALLOW
+        return Passage(Effect.ALLOW, GateReason.ALLOWED)
     # If only the tool itself requires confirmation, the outermost scope confirms.
     confirming = asking or [provider for _, provider in passed[:1]]
-    answer = min((provider.settled for provider in confirming), default=Effect.ALLOW)
+    provider = min(confirming, key=lambda one: one.settled, default=Provider.DISABLED)
     hook = facts.request_hook if asking and profile.has_request_hooks else None
-    # A hook answers instead of a person, and only where a person would be asked.
-    if answer is Effect.ASK and hook is not None:
-        return min(answer, hook) if facts.needs_confirmation else hook
-    return answer
+    # A hook answers instead of a person, and only where a person would be asked. It does not
+    # confirm what the tool itself requires to be confirmed.
+    waived = hook is Effect.ALLOW and not facts.needs_confirmation
+    if provider is Provider.MANAGER and (waived or hook is Effect.DENY):
+        return Passage(Effect.ALLOW if waived else Effect.DENY, GateReason.REQUEST_HOOK)
+    return Passage(provider.settled, _CONFIRMING[provider])
 
 
 # --- started agents -------------------------------------------------------------------
@@ -218,7 +279,7 @@ def delegate(
     if needs_confirmation and bounds[0][0] != "parent":
         scopes.insert(0, (Effect.ALLOW, session.provider))
     facts = Facts(needs_confirmation=needs_confirmation)
-    return evaluate(tool, scopes, facts, agent.permissions.profile)
+    return evaluate(tool, scopes, facts, agent.permissions.profile).effect
 
 
 def child_visible(
@@ -238,6 +299,35 @@ def child_visible(
         return False
     hides = any(PermissionRule.of(text, profile).names(tool) for text in hidden)
     return not hides or (own is not None and own.declares(tool))
+
+
+_TASK_NEEDS: Final = ("agent", "description", "prompt")
+_TASK_FIELDS: Final = (*_TASK_NEEDS, "background", "max_steps", "output_schema")
+_CALL_FIELDS: Final = (
+    "tasks allow_partial_failure timeout_ms timeoutMs min_success_count minSuccessCount".split()
+)
+_MOST_TASKS: Final = 32
+
+
+def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[str, ...]:
+    """Return the agents that a call of `task` starts; before 6.8 a call started one.
+
+    Raises:
+        HostError: there is no task, there are too many, or a field is unknown or missing.
+    """
+    source = Source("<task>", json.dumps(args, default=str))
+    call = Fields.read(lambda: read_json(source), "task_arguments")
+    tasks = [call]
+    if profile.one_search:
+        call.known(*_CALL_FIELDS)
+        tasks = [*call.each("tasks")]
+        if not 1 <= len(tasks) <= _MOST_TASKS:
+            call.note(f"expected 1 to {_MOST_TASKS} entries in `tasks`")
+    for task in tasks:
+        task.known(*_TASK_FIELDS)
+    texts = [[task.text(name) for name in _TASK_NEEDS] for task in tasks]
+    call.check()
+    return tuple(agent for agent, *_ in texts)
 
 
 # --- calls that a script makes --------------------------------------------------------
@@ -302,7 +392,7 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
         return Effect.ALLOW
     policy = session.permissions or PermissionPolicy()
     scope = policy.check(tool, args).effect, session.provider
-    return evaluate(tool, [scope], profile=policy.profile)
+    return evaluate(tool, [scope], profile=policy.profile).effect
 
 
 # --- the `program` tool: which sources the host runs. No source is run here. ----------

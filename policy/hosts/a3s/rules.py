@@ -285,6 +285,17 @@ class PermissionPolicy:
         """Return the decision on a call."""
         return self.table.decide(tool, args)
 
+    def matching_rules(
+        self, tool: str, args: Mapping[str, Any]
+    ) -> dict[Effect, tuple[PermissionRule, ...]]:
+        """Return every rule that matches a call, whichever decides; lanes excepted."""
+
+        def matches(rule: PermissionRule) -> bool:
+            alone = RuleSet(rule.entries(Effect.ALLOW), Effect.ASK, dialect(self.profile))
+            return alone.row(tool).outcome(args).effect is Effect.ALLOW
+
+        return {effect: tuple(filter(matches, rules)) for effect, rules in self.lists.items()}
+
     def declares(self, tool: str) -> bool:
         """Return whether an allow rule or an ask rule names *tool*; a lane does not."""
         return any(rule.names(tool) for rule in (*self.allow, *self.ask))

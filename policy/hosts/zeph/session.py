@@ -273,6 +273,15 @@ _REGEX_BYTES: Final = 1024
 _TEXT: Final = 4096
 
 
+@frozen
+class RuleVerdict:
+    """The answer of the rules to a call."""
+
+    effect: Effect
+    rule: int | None  # the number of the rule that decides; None is the default
+    trace: str  # the line that Zeph logs
+
+
 @frozen(slots=False)
 class PolicyEnforcer:
     """Policy rules, compiled, and the effect of a call that none matches."""
@@ -305,11 +314,13 @@ class PolicyEnforcer:
 
     def decide(
         self, tool: str, params: Mapping[str, object], trust: TrustLevel, env: Iterable[str] = ()
-    ) -> Effect:
-        """Return what a call of a caller with *trust* in the environment *env* gets."""
-        active = self._in_force(trust, env)
-        matching = (rule.effect for _, rule in active if rule.matches(tool, params))
-        return next(matching, self.default)
+    ) -> RuleVerdict:
+        """Return the answer to a call of a caller with *trust* in the environment *env*."""
+        for number, rule in self._in_force(trust, env):
+            if rule.matches(tool, params):
+                trace = f"rule[{number}] {rule.effect}: tool={tool} matched {_tool(rule.tool)}"
+                return RuleVerdict(rule.effect, number, trace)
+        return RuleVerdict(self.default, None, f"default: {self.default} (no matching rules)")
 
     def rule_set(self, trust: TrustLevel, env: Iterable[str] = ()) -> RuleSet:
         """Return the rules in force for a caller with *trust* in the environment *env*.

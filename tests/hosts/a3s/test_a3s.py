@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from policy.compare.tables import differences
 from policy.core import limits, values
 from policy.core.effect import Effect
+from policy.core.source import Source
+from policy.hosts.a3s.agents import read_session
 from policy.hosts.a3s.rules import (
     NEWEST,
     A3sProfile,
@@ -214,6 +216,28 @@ def test_a11_a_tool_may_be_allowed_and_hidden() -> None:
     assert policy.check("read", {}).effect is Effect.ALLOW
     assert not policy.visible("read")
     assert not policy.declares("read")
+
+
+def test_a12_every_matching_rule_is_listed_with_its_place() -> None:
+    text = "permissions:\n  deny: ['bash(rm:*)']\n  allow: [bash, read, 'lane:execute']\n  ask: ['*']\n"
+    policy = read_session(Source("a3s.session.yaml", text)).permissions
+
+    found = policy.matching_rules("bash", {"command": "rm x"})
+    because = policy.check("bash", {"command": "rm x"}).because[0]
+
+    assert {effect.value: [rule.text for rule in rules] for effect, rules in found.items()} == {
+        "deny": ["bash(rm:*)"],
+        "allow": ["bash"],
+        "ask": ["*"],
+    }
+    assert [rules[0].span.place.line for rules in found.values()] == [2, 3, 4]
+    assert (because.rule, because.place) == ("bash(rm:*)", found[Effect.DENY][0].span.place)
+
+
+def test_a12_a_policy_that_is_not_in_force_lists_its_matches_too() -> None:
+    policy = PermissionPolicy.of(deny=["bash"], allow=["Bash (ls)"], enabled=False)
+
+    assert [len(rules) for rules in policy.matching_rules("bash", {}).values()] == [1, 0, 0]
 
 
 def test_a13_an_ask_is_not_allowed() -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from policy.core.effect import Effect
-from policy.hosts.a3s.agents import Provider
+from policy.hosts.a3s.agents import INHERITED, Provider
 from policy.hosts.a3s.gate import (
     ConfirmationPolicy,
     Facts,
+    GateReason,
+    Passage,
     TimeoutAction,
+    check_task,
     evaluate,
     mcp_needs_confirmation,
     skill_policy,
@@ -17,17 +20,18 @@ from policy.hosts.a3s.gate import (
 )
 from policy.hosts.a3s.guardrail import Guardrail, Mode
 from policy.hosts.a3s.rules import A3sProfile, Lane
+from policy.hosts.fields import HostError
 
 # --- the gate (S13, A45 to A53, A56) -----------------------------------------------------------
 
 
-def at_gate(effect: Effect, provider: Provider, tool: str = "bash", **facts):
+def at_gate(effect: Effect, provider: Provider, tool: str = "bash", **facts) -> Passage:
     return evaluate(tool, [(effect, provider)], Facts(**facts))
 
 
-def test_a45_each_stage_denies_what_it_stops() -> None:
+def test_a45_a46_each_stage_stops_with_its_reason() -> None:
     allow, ask = Effect.ALLOW, Effect.ASK
-    stopped = [
+    denied = [
         at_gate(allow, Provider.NONE, pre_tool_block="no"),
         at_gate(allow, Provider.NONE, active_skills=("read",)),
         at_gate(Effect.DENY, Provider.AUTO),
@@ -35,21 +39,54 @@ def test_a45_each_stage_denies_what_it_stops() -> None:
         at_gate(ask, Provider.UNAVAILABLE),
         at_gate(allow, Provider.NONE, budget_denied=True),
     ]
+    passed = [
+        at_gate(ask, Provider.DISABLED),
+        at_gate(ask, Provider.AUTO),
+        at_gate(allow, Provider.NONE),
+    ]
 
-    assert stopped == [Effect.DENY] * 6
-    assert at_gate(ask, Provider.DISABLED) is allow
-    assert at_gate(allow, Provider.NONE) is allow
+    assert {passage.effect for passage in denied} == {Effect.DENY}
+    assert [passage.reason.value for passage in denied] == [
+        "hook_block",
+        "skill_restriction",
+        "permission_deny",
+        "missing_confirmation_manager",
+        "confirmation_unavailable",
+        "budget",
+    ]
+    assert {passage.effect for passage in passed} == {allow}
+    assert [passage.reason.value for passage in passed] == [
+        "confirmation_not_required",
+        "confirmation_not_required",
+        "permission_allow",
+    ]
+    assert at_gate(ask, Provider.MANAGER) == Passage(ask, GateReason.ASKED)
+    with pytest.raises(TypeError):
+        bool(passed[0])
+
+
+def test_a45_the_first_stage_that_denies_gives_the_reason() -> None:
+    every = {"pre_tool_block": "no", "active_skills": ("read",), "budget_denied": True}
+    scopes = [(Effect.ASK, Provider.UNAVAILABLE), (Effect.ASK, Provider.NONE)]
+
+    assert at_gate(Effect.DENY, Provider.NONE, **every).reason is GateReason.HOOK
+    del every["pre_tool_block"]
+    assert at_gate(Effect.DENY, Provider.NONE, **every).reason is GateReason.SKILL
+    del every["active_skills"]
+    assert at_gate(Effect.DENY, Provider.NONE, **every).reason is GateReason.DENIED
+    assert evaluate("bash", scopes, Facts(**every)).reason is GateReason.UNAVAILABLE
+    assert evaluate("bash", scopes[::-1], Facts(**every)).reason is GateReason.NO_MANAGER
 
 
 def test_a47_a_hook_answers_an_ask_and_lifts_no_deny() -> None:
     yes, no = Effect.ALLOW, Effect.DENY
 
-    assert at_gate(Effect.ASK, Provider.MANAGER, request_hook=yes) is Effect.ALLOW
-    assert at_gate(Effect.ASK, Provider.MANAGER, request_hook=no) is Effect.DENY
-    assert at_gate(Effect.DENY, Provider.MANAGER, request_hook=yes) is Effect.DENY
-    assert at_gate(Effect.ASK, Provider.NONE, request_hook=yes) is Effect.DENY
+    assert at_gate(Effect.ASK, Provider.MANAGER, request_hook=yes).effect is Effect.ALLOW
+    assert at_gate(Effect.ASK, Provider.MANAGER, request_hook=no).effect is Effect.DENY
+    assert at_gate(Effect.DENY, Provider.MANAGER, request_hook=yes).effect is Effect.DENY
+    assert at_gate(Effect.ASK, Provider.NONE, request_hook=yes).effect is Effect.DENY
     confirmed = {"request_hook": yes, "needs_confirmation": True}
-    assert at_gate(Effect.ASK, Provider.MANAGER, **confirmed) is Effect.ASK
+    assert at_gate(Effect.ASK, Provider.MANAGER, **confirmed).effect is Effect.ASK
 
 
 def test_a47_a_hook_is_asked_where_a_person_would_be_and_since_6_9() -> None:
@@ -57,19 +94,23 @@ def test_a47_a_hook_is_asked_where_a_person_would_be_and_since_6_9() -> None:
     disabled = [(Effect.ASK, Provider.DISABLED)]
     manager = [(Effect.ASK, Provider.MANAGER)]
 
-    assert evaluate("bash", disabled, hook) is Effect.ALLOW
-    assert evaluate("bash", manager, hook) is Effect.DENY
-    assert evaluate("bash", manager, hook, A3sProfile.of("6.8")) is Effect.ASK
+    assert evaluate("bash", disabled, hook).reason is GateReason.NOT_REQUIRED
+    assert evaluate("bash", manager, hook) == Passage(Effect.DENY, GateReason.REQUEST_HOOK)
+    assert evaluate("bash", manager, hook, A3sProfile.of("6.8")).effect is Effect.ASK
 
 
-def test_a52_a_missing_provider_denies() -> None:
-    assert at_gate(Effect.ALLOW, Provider.NONE, needs_confirmation=True) is Effect.DENY
-    assert at_gate(Effect.ALLOW, Provider.MANAGER, needs_confirmation=True) is Effect.ASK
+def test_a52_a_missing_provider_denies_with_its_reason() -> None:
+    reasons = [at_gate(Effect.ASK, p).reason for p in (Provider.NONE, Provider.UNAVAILABLE)]
+
+    assert reasons == [GateReason.NO_MANAGER, GateReason.UNAVAILABLE]
+    assert at_gate(Effect.ALLOW, Provider.NONE, needs_confirmation=True).effect is Effect.DENY
+    assert at_gate(Effect.ALLOW, Provider.MANAGER, needs_confirmation=True).effect is Effect.ASK
 
 
 def test_a48_a49_a_host_is_trusted_and_a_budget_is_asked_last() -> None:
-    assert at_gate(Effect.DENY, Provider.NONE, host_direct=True) is Effect.ALLOW
-    assert at_gate(Effect.ASK, Provider.MANAGER, budget_denied=True) is Effect.DENY
+    direct = Passage(Effect.ALLOW, GateReason.HOST_DIRECT)
+    assert at_gate(Effect.DENY, Provider.NONE, host_direct=True) == direct
+    assert at_gate(Effect.ASK, Provider.MANAGER, budget_denied=True).effect is Effect.DENY
 
 
 def test_a50_a_disabled_policy_confirms_nothing_and_timers_answer_before_9() -> None:
@@ -86,6 +127,15 @@ def test_a50_a_disabled_policy_confirms_nothing_and_timers_answer_before_9() -> 
     assert policy.request("bash", duplicate_id=True) is Effect.DENY
 
 
+def test_a51_two_policies_combine_to_the_stricter() -> None:
+    one = ConfirmationPolicy(True, 10, TimeoutAction.AUTO_APPROVE, frozenset({Lane.QUERY}))
+    both = one & ConfirmationPolicy(
+        True, 20, TimeoutAction.REJECT, frozenset({Lane.QUERY, Lane.EXECUTE})
+    )
+
+    assert both == ConfirmationPolicy(True, 10, TimeoutAction.REJECT, frozenset({Lane.QUERY}))
+
+
 def test_a53_annotations_only_escalate() -> None:
     harmless = {"readOnlyHint": True, "openWorldHint": False}
 
@@ -95,7 +145,7 @@ def test_a53_annotations_only_escalate() -> None:
     assert mcp_needs_confirmation({**harmless, "risk": 1})
     assert mcp_needs_confirmation({**harmless, "destructiveHint": True})
     assert mcp_needs_confirmation(None)
-    assert at_gate(Effect.DENY, Provider.AUTO, needs_confirmation=True) is Effect.DENY
+    assert at_gate(Effect.DENY, Provider.AUTO, needs_confirmation=True).effect is Effect.DENY
 
 
 def test_a53_keys_of_risks_are_of_any_case_and_every_label_counts() -> None:
@@ -108,13 +158,18 @@ def test_a53_keys_of_risks_are_of_any_case_and_every_label_counts() -> None:
 
 
 def test_a56_a_skill_counts_where_it_names_every_argument() -> None:
-    assert at_gate(Effect.ALLOW, Provider.NONE, active_skills=("read(*), bash",)) is Effect.ALLOW
-    assert at_gate(Effect.ALLOW, Provider.NONE, active_skills=("Bash(gh:*)",)) is Effect.DENY
+    assert (
+        at_gate(Effect.ALLOW, Provider.NONE, active_skills=("read(*), bash",)).effect
+        is Effect.ALLOW
+    )
+    assert at_gate(Effect.ALLOW, Provider.NONE, active_skills=("Bash(gh:*)",)).effect is Effect.DENY
 
 
 def test_a56_skills_that_list_nothing_restrict_nothing_and_a_star_is_the_name_of_no_tool() -> None:
     def passes(tool: str, *skills: str) -> bool:
-        return at_gate(Effect.ALLOW, Provider.NONE, tool, active_skills=skills) is Effect.ALLOW
+        return (
+            at_gate(Effect.ALLOW, Provider.NONE, tool, active_skills=skills).effect is Effect.ALLOW
+        )
 
     assert passes("write")
     assert passes("write", "")
@@ -327,3 +382,39 @@ def test_a61_a_verifier_refuses_what_obviously_changes_something() -> None:
     assert {verifier_preflight(*call) for call in refused} == {Effect.DENY}
     assert {verifier_preflight(*call) for call in passed} == {Effect.ALLOW}
     assert verifier_preflight("mcp__x__y", {}, nested=True) is Effect.DENY
+
+
+# --- starting agents (A41, A42) ----------------------------------------------------------------
+
+
+def test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted() -> None:
+    assert INHERITED["workspace"]
+    assert not INHERITED["memory"]
+    assert check_task({"tasks": [{"agent": "explore", "description": "d", "prompt": "p"}]}) == (
+        "explore",
+    )
+    assert (
+        check_task(
+            {"tasks": [{"agent": "a", "description": "d", "prompt": "p"}] * 32, "timeoutMs": 1}
+        )
+        == ("a",) * 32
+    )
+    for bad in (
+        {"tasks": []},
+        {"tasks": [{"agent": "a", "prompt": "p"}]},
+        {"tasks": ["a"]},
+        {"tasks": [{"agent": "a", "description": "d", "prompt": "p"}] * 33},
+        {"tasks": [{"agent": "a", "description": "d", "prompt": "p", "x": 1}]},
+        {"agent": "a"},
+    ):
+        with pytest.raises(HostError):
+            check_task(bad)
+
+
+def test_a42_before_6_8_a_call_started_one_agent() -> None:
+    old = A3sProfile.of("6.7")
+    one = {"agent": "explore", "description": "d", "prompt": "p"}
+
+    assert check_task(one, old) == ("explore",)
+    with pytest.raises(HostError, match="unknown field `tasks`"):
+        check_task({"tasks": [one]}, old)

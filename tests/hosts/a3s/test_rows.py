@@ -60,7 +60,7 @@ ROWS = {
     "A9": "a3s-before-5-3",
     "A10": "a3s-allow-before-ask",
     "A11": "hosts/a3s/test_a3s::test_a11_a_tool_may_be_allowed_and_hidden",
-    "A12": None,  # a list of every match: a decision names the rule that decides
+    "A12": "hosts/a3s/test_a3s::test_a12_every_matching_rule_is_listed_with_its_place",
     "A13": "hosts/a3s/test_a3s::test_a13_an_ask_is_not_allowed",
     "A14": "hosts/a3s/test_a3s::test_a14_a_policy_without_rules_asks",
     "A15": "hosts/a3s/test_a3s::test_a15_a_session_replaces_all_but_the_denies_of_everyone",
@@ -90,19 +90,19 @@ ROWS = {
     "A38": "hosts/a3s/test_agents::test_a38_without_any_permissions_everything_is_asked",
     "A39": "hosts/a3s/test_agents::test_a39_a40_an_agent_without_tools_and_one_that_would_start_another_are_denied",
     "A40": "a3s-allow-before-ask",
-    "A41": None,  # what passes to a child besides permissions
-    "A42": None,  # the arguments of `task`, which grant nothing
+    "A41": "hosts/a3s/test_gate::test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted",
+    "A42": "hosts/a3s/test_gate::test_a42_before_6_8_a_call_started_one_agent",
     "A43": "hosts/a3s/test_session::test_a43_hiding_the_tools_that_start_agents_denies_nothing",
     "A44": "hosts/a3s/test_agents::test_a44_a_style_bounds_the_session_since_8_3",
     # the gate, confirmation, neighbours
-    "A45": "hosts/a3s/test_gate::test_a45_each_stage_denies_what_it_stops",
-    "A46": None,  # codes of reasons, which nothing shows
+    "A45": "hosts/a3s/test_gate::test_a45_a46_each_stage_stops_with_its_reason",
+    "A46": "hosts/a3s/test_gate::test_a45_a46_each_stage_stops_with_its_reason",
     "A47": "hosts/a3s/test_gate::test_a47_a_hook_is_asked_where_a_person_would_be_and_since_6_9",
     "A48": "hosts/a3s/test_gate::test_a48_a49_a_host_is_trusted_and_a_budget_is_asked_last",
     "A49": "hosts/a3s/test_gate::test_a48_a49_a_host_is_trusted_and_a_budget_is_asked_last",
     "A50": "hosts/a3s/test_gate::test_a50_a_disabled_policy_confirms_nothing_and_timers_answer_before_9",
-    "A51": None,  # two confirmation policies at once, which no file can hold
-    "A52": "hosts/a3s/test_gate::test_a52_a_missing_provider_denies",
+    "A51": "hosts/a3s/test_gate::test_a51_two_policies_combine_to_the_stricter",
+    "A52": "hosts/a3s/test_gate::test_a52_a_missing_provider_denies_with_its_reason",
     "A53": "hosts/a3s/test_gate::test_a53_keys_of_risks_are_of_any_case_and_every_label_counts",
     "A54": "hosts/a3s/test_gate::test_a54_a_call_has_the_risk_of_what_it_may_reach",
     "A55": "hosts/a3s/test_gate::test_a55_a_skill_has_what_it_lists",

@@ -249,13 +249,23 @@ def _enforcer(*rules: dict, default: str = "deny") -> PolicyEnforcer:
 def test_every_condition_of_a_rule_must_hold_and_denials_come_first(
     rules: list[dict], params: dict, trust: str, effect: str
 ) -> None:
-    found = _enforcer(*rules).decide(" Bash ", params, TrustLevel(trust), ["CI"])
-    assert str(found) == effect
+    verdict = _enforcer(*rules).decide(" Bash ", params, TrustLevel(trust), ["CI"])
+    assert str(verdict.effect) == effect
+
+
+def test_an_answer_has_a_trace() -> None:
+    rules = _enforcer(
+        {"effect": "allow", "tool": "x"}, {"effect": "deny", "tool": "shell", "paths": ["/etc/*"]}
+    )
+    verdict = rules.decide("bash", {"path": "/etc/a"}, TrustLevel.TRUSTED)
+    assert (verdict.rule, verdict.trace) == (1, "rule[1] deny: tool=bash matched shell")
+    trace = rules.decide("y", {}, TrustLevel.TRUSTED).trace
+    assert trace == "default: deny (no matching rules)"
 
 
 def test_a_denial_that_exempts_the_least_trusted_is_reported() -> None:
     rules = PolicyEnforcer.of([PolicyRule(DENY, "x", trust_level=TrustLevel.VERIFIED)], ALLOW)
-    assert rules.decide("x", {}, TrustLevel.QUARANTINED) is ALLOW
+    assert rules.decide("x", {}, TrustLevel.QUARANTINED).effect is ALLOW
     assert [f.code for f in rules.findings()] == ["trust-exempts-from-deny"]
 
 
@@ -287,9 +297,9 @@ def test_the_limits_of_policy_rules(tmp_path: Path) -> None:
     ):  # fmt: skip
         _refused(kind, lambda name=name: PolicyEnforcer.of(read_policy_file(name, work)))
     assert (
-        PolicyEnforcer.of(read_policy_file("good.toml", work)).decide(
-            "read", {}, TrustLevel.TRUSTED
-        )
+        PolicyEnforcer.of(read_policy_file("good.toml", work))
+        .decide("read", {}, TrustLevel.TRUSTED)
+        .effect
         is ALLOW
     )
 
