@@ -18,6 +18,7 @@ from policy.commands.words import (
     ASSIGNMENT,
     VANISHING,
     VANISHING_FIRST,
+    CommandPrefix,
     Word,
     as_written,
     basename,
@@ -196,10 +197,10 @@ def _is_safe_assignment(word: Word, shell: Shell) -> bool:
     return not _ELSEWHERE.search(value)
 
 
-def match_texts(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
+def match_texts(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) -> tuple[str, ...]:
     """Return every text by which a rule that denies or asks may know the command."""
-    found = [text for stage in stages_of(words, shell) for text in _names(stage)]
-    found += _given(words, shell)
+    found = [text for stage in stages_of(words, prefix) for text in _names(stage)]
+    found += _given(words, prefix.program, shell)
     found += [text for each in found for text in _read_again(each, shell)]
     for text in [*found]:
         if _XARGS.match(text):
@@ -208,12 +209,11 @@ def match_texts(words: Sequence[Word], shell: Shell) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for text in found for each in with_single_blanks(text)))
 
 
-def _given(words: Sequence[Word], shell: Shell) -> Iterator[str]:
+def _given(words: Sequence[Word], program: int, shell: Shell) -> Iterator[str]:
     """Yield commands that wrappers may be given as one word: `env -S 'make x'`, `script -cmake`.
 
     Of a wrapper behind which no program is found each word may be one.
     """
-    program = command_prefix(words, shell).program
     is_found = basename(words[program].plain) not in shell.wrapping.names
     for number in range(1, min(program + 1 if is_found else len(words), limits.NESTING)):
         text = words[number].plain
@@ -236,10 +236,9 @@ _BLANKS: Final = re.compile(r"[ \t]+")
 _SEVERAL_BLANKS: Final = re.compile(r"\t|  ")
 
 
-def stages_of(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
+def stages_of(words: Sequence[Word], prefix: CommandPrefix) -> Iterator[Sequence[Word]]:
     """Yield the command, and what it may be behind each of its assignments and wrappers."""
-    prefix = command_prefix(words, shell)
-    yield from (words[start:] for start in (*prefix.starts, *prefix.possible))
+    return (words[start:] for start in (*prefix.starts, *prefix.possible))
 
 
 def _names(words: Sequence[Word]) -> Iterator[str]:
@@ -256,7 +255,7 @@ def _read_again(text: str, shell: Shell) -> Iterator[str]:
     if "=" in first or first in shell.wrapping.names or _QUOTE.search(first):
         pieces = text.split()
         words = [Word(piece, _QUOTE.sub("", piece)) for piece in pieces]
-        for stage in stages_of(words, shell):
+        for stage in stages_of(words, command_prefix(words, shell)):
             yield " ".join([stage[0].plain, *(word.raw for word in stage[1:])])
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain, takewhile
+from itertools import chain, pairwise, takewhile
 
 from policy.commands.knowledge import Shell
 from policy.commands.reader import BOXES, KEYWORDS, SHELLS
 from policy.commands.words import (
+    CommandPrefix,
     Script,
     SimpleCommand,
     Word,
@@ -91,7 +92,7 @@ def _variable(text: str) -> str:
     return text.partition("=")[0].rstrip("+")
 
 
-def _is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
+def _is_unchecked(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) -> bool:
     """Whether no rule may allow this command, nor what stands beside it.
 
     `Program.unchecked` and `Shell.variables` (`policy.commands.knowledge`) list such commands:
@@ -99,21 +100,19 @@ def _is_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     follows. The rest holds of every host that looks into commands: an option is no program, and a
     wrapper with an option that it does not have may run anything.
     """
-    begun = [*_separate_stages(words, shell)]
+    stages = [*stages_of(words, prefix)]
+    # Not those that begin with the second of two assignments.
+    begun = stages[:1]
+    begun += (
+        stage
+        for before, stage in pairwise(stages)
+        if not (is_assignment(before[0]) and is_assignment(stage[0]))
+    )
     return (
         any(_guards(stage, shell, first=number == 0) for number, stage in enumerate(begun))
         or any(is_environment(word.plain) for word in words)
         or any(is_fragment(each, shell) or _has_unchecked_arguments(each, shell) for each in begun)
     )
-
-
-def _separate_stages(words: Sequence[Word], shell: Shell) -> Iterator[Sequence[Word]]:
-    """Yield what `stages_of` does, but for those that begin with the second of two assignments."""
-    before: Sequence[Word] = ()
-    for stage in stages_of(words, shell):
-        if not (before and is_assignment(before[0]) and is_assignment(stage[0])):
-            yield stage
-        before = stage
 
 
 # What a process was started with, its secrets among it.
@@ -230,12 +229,12 @@ _SPACED: Final = re.compile(r"\t|  ")
 
 
 def _texts(
-    words: Sequence[Word], program: Sequence[Word], granted: Sequence[Word], shell: Shell
+    words: Sequence[Word], prefix: CommandPrefix, granted: Sequence[Word], shell: Shell
 ) -> Texts:
     """Return the texts of a command: of all of it, and behind what rules unwrap."""
     text, name = as_written(words), granted[0]
     if (
-        len(program) == len(words)
+        not prefix.program
         and name.plain not in shell.wrapping.names
         and basename(name.plain) == name.plain
         and not is_quoted(name)
@@ -251,7 +250,7 @@ def _texts(
     if is_quoted(name) and _PLAIN_NAME.fullmatch(name.plain):
         granted = [evolve(name, raw=name.plain), *granted[1:]]
     granted_text = as_written(granted)
-    named = dict.fromkeys((*match_texts(words, shell), text))
+    named = dict.fromkeys((*match_texts(words, prefix, shell), text))
     named.pop(granted_text, None)
     # Quotes around the program count for a rule that allows only where the command begins with it.
     written = (text,) if text != granted_text else ()
@@ -269,17 +268,17 @@ class CommandFacts:
     def __init__(self, words: Sequence[Word], shell: Shell, *, anew: bool) -> None:
         """Look at *words*; *anew* where the host puts them together anew (`match_texts.py`)."""
         self.words = words
-        start = command_prefix(words, shell).program
+        prefix = command_prefix(words, shell)
         # The same behind its wrappers and assignments, and behind those that rules which allow
         # unwrap.
-        self.program = program = words[start:] if start else words
+        self.program = program = words[prefix.program :] if prefix.program else words
         self.granted = granted = words if program is words else as_granted(words, shell)
-        self.texts = _texts(words, program, granted, shell)
+        self.texts = _texts(words, prefix, granted, shell)
         if anew:
-            said = requoted(words, len(words) - len(granted))
-            behind = said[len(words) - len(program) :], said[len(words) - len(granted) :]
+            begins = len(words) - len(granted)
+            said = requoted(words, begins)
             known = (*self.texts[1], " ".join([word.plain for word in granted]))
-            text, _, written = _texts(said, *behind, shell)
+            text, _, written = _texts(said, prefix, said[begins:], shell)
             self.texts = text, known, written
         self.script = _script_of(program)  # that it is given to run
         self.sets = all(map(is_assignment, words))  # variables, and it does nothing else
@@ -301,11 +300,11 @@ class CommandFacts:
         self.edits = examined[0].plain in (shell.kinds.planting | shell.kinds.scripted)
         self.known = examine(exposed(examined) if anew else examined, shell)
         self.harmless = self.known is not None and _is_harmless(self.known, words, examined, shell)
-        self._judge(shell)
+        self._judge(prefix, shell)
 
-    def _judge(self, shell: Shell) -> None:
+    def _judge(self, prefix: CommandPrefix, shell: Shell) -> None:
         words, program, name = self.words, self.program, self.granted[0]
-        around = len(words) - len(program)
+        around = prefix.program
         # Shells differ on what it is.
         self.differs = (
             around >= limits.NESTING
@@ -323,7 +322,7 @@ class CommandFacts:
             or any("/environ" in word.plain for word in words)
             or name.plain[:1] == "-"
             or "=" in name.plain
-        ) and _is_unchecked(words, shell)
+        ) and _is_unchecked(words, prefix, shell)
         # Shells read another word in it, or another value of a variable.
         behind = next((word.raw for word in words if not is_assignment(word)), "")
         self.ambiguous = (
