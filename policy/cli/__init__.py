@@ -15,8 +15,8 @@ from functools import cache
 from importlib import import_module
 
 import policy
-from policy.core.values import TYPE_CHECKING
 
+TYPE_CHECKING = False  # `typing` takes longer to import than a call to decide
 if TYPE_CHECKING:
     from typing import Any
 
@@ -27,7 +27,6 @@ _INTERRUPTED = 130
 @cache
 def verbs() -> dict[str, Any]:
     """Return what `verbs.toml` says: the verbs, and the options that several of them have."""
-    # A hook needs neither this nor `pathlib`, which takes longer to import than a call to decide.
     file = os.path.join(os.path.dirname(__file__), "verbs.json")  # noqa: PTH118, PTH120
     with open(file, encoding="utf-8") as opened:  # noqa: PTH123
         found: dict[str, Any] = json.load(opened)
