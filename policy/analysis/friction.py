@@ -32,8 +32,6 @@ from policy.hosts.notation.semantics import dialect_of
 from policy.tables.chain import Chain
 from policy.tables.dialect import ArgumentKind
 
-__all__ = ["Friction", "FrictionGroup", "Obstacle", "friction"]
-
 
 @frozen
 class Obstacle:

@@ -24,22 +24,6 @@ from policy.tables.placement import ProjectFolders
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
 
-__all__ = [
-    "Remedy",
-    "clauses_of",
-    "command_of",
-    "denial",
-    "folded",
-    "hidden_kind",
-    "holds_credential",
-    "kin",
-    "lacking",
-    "remedy",
-    "remedy_of",
-    "rules_for",
-    "with_rules",
-]
-
 
 @frozen
 class Remedy:

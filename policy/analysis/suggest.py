@@ -37,8 +37,6 @@ from policy.tables.chain import Chain, attenuate
 from policy.tables.dialect import Dialect
 from policy.tables.table import SPAWN_TOOL, Table
 
-__all__ = ["Proposal", "UsedCall", "propose"]
-
 
 def _tree(text: str, file: RuleFile | None) -> Memory:
     """Return a folder with *text*: rules of a host, or a policy in our notation."""

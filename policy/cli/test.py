@@ -21,7 +21,7 @@ from policy.files.opening import is_unreadable
 from policy.hosts.claims import ClaimVerdict
 from policy.hosts.notation.semantics import dialect_of
 
-# Whether a claim holds -> how it is told of one, and of their number, and in which role.
+# Whether a claim holds -> the word for one, the word for several, and their role.
 _WORDS: Final = {
     True: ("pass", "passed", "good"),
     False: ("FAIL", "failed", "error"),

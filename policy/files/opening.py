@@ -1,4 +1,4 @@
-"""Where files come from, and which of those that may say what agents can do nobody reads."""
+"""Where files come from, and which of those that look like policies no host reads."""
 
 from __future__ import annotations
 

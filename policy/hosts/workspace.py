@@ -15,8 +15,6 @@ from policy.hosts.project import FrontEnd, Project
 from policy.tables.placement import place_at
 from policy.tables.projects import Projects
 
-__all__ = ["Unread", "Workspace", "load", "load_tree"]
-
 
 @frozen(order=True)
 class Unread:

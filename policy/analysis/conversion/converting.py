@@ -63,9 +63,6 @@ from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 from policy.tables.table import SPAWN_TOOL, Table
 
-__all__ = ["Conversion", "convert"]
-
-
 # --- what files say beside their rules ---------------------------------------------------
 
 

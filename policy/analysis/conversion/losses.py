@@ -34,16 +34,6 @@ from policy.tables.row import Row
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import SPAWN_TOOL, Ceiling, LinkedRules, Table
 
-__all__ = [
-    "COMMON",
-    "CommonWords",
-    "ConversionSide",
-    "Loss",
-    "Unproven",
-    "losses",
-]
-
-
 # The words of our notation, in which tables of all hosts are compared.
 COMMON: Final = DIALECT
 

@@ -240,7 +240,7 @@ class _Tool:
     ) -> tuple[Effect, Reason | None]:
         """Return what a row says of such calls at most, and why where that is its default.
 
-        What an overlapping pattern gets is told of that one, unless the row *is_met* with others.
+        What an overlapping pattern gets is said of it alone, unless the row *is_met* with others.
         """
         default = row.default.effect, row.default.reason
         if pattern is None:

@@ -22,8 +22,6 @@ from policy.core.errors import PolicyError
 from policy.core.progress import reached
 from policy.core.values import evolve, frozen
 
-__all__ = ["LogProblem", "is_installed", "log_files", "read_log"]
-
 
 @frozen
 class LogProblem:

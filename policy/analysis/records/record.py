@@ -16,8 +16,6 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import evolve, field, frozen
 
-__all__ = ["Record", "Recorder", "line", "redacted"]
-
 
 @frozen
 class Record:

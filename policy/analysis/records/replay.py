@@ -22,8 +22,6 @@ from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.placement import ProjectFolders
 from policy.tables.projects import Projects
 
-__all__ = ["RecordDecider", "Replay", "Replayed", "Undecided", "replay"]
-
 
 class Undecided(dict[str, tuple[int, str]]):
     """Why lines of a log were not decided -> how many, and where the first is."""

@@ -33,8 +33,6 @@ from policy.hosts.project import AgentEntry, Project, ReadFile, WrittenRule
 from policy.language.syntax import DeclaredTools, Presence
 from policy.tables.table import Ceiling, LinkedRules, Table
 
-__all__ = ["HOST", "ClaudeFrontEnd", "ClaudeOptions", "load"]
-
 HOST: Final = "claude-code"
 
 

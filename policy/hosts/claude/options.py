@@ -9,8 +9,6 @@ from policy.core.values import field, frozen
 from policy.files.opening import Tree
 from policy.hosts.claude.data.tools import server_name
 
-__all__ = ["VERSION", "ClaudeOptions"]
-
 # The version whose behaviour was measured.
 VERSION = "2.1.329"
 
