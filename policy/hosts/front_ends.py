@@ -96,9 +96,10 @@ def front_ends(
     if not (user or managed or start):
         return FRONT_ENDS
     from policy.hosts.claude import discovery  # noqa: PLC0415  # loaded where it is needed
-    from policy.hosts.claude import front_end as claude  # noqa: PLC0415  # as above
+    from policy.hosts.claude.front_end import ClaudeFrontEnd  # noqa: PLC0415  # as above
+    from policy.hosts.claude.options import ClaudeOptions  # noqa: PLC0415  # as above
 
-    options = claude.ClaudeOptions(
+    options = ClaudeOptions(
         user_files=_folder(user, discovery.OF_USERS),
         managed_files=_folder(managed, discovery.OF_ADMINISTRATORS),
     )
@@ -107,7 +108,7 @@ def front_ends(
         above = (_within(each, discovery.OF_ABOVE) for each in start.above)
         files = tuple(each for each in above if each is not None)
         options = evolve(options, start=start.folder, main_files=main, above_files=files)
-    chosen = claude.ClaudeFrontEnd(options)
+    chosen = ClaudeFrontEnd(options)
     return tuple(chosen if each.HOST == chosen.HOST else each for each in FRONT_ENDS)
 
 

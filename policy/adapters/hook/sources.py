@@ -87,7 +87,8 @@ class Sources:
         from policy.files.text import decode  # noqa: PLC0415
         from policy.files.trees import Memory  # noqa: PLC0415
         from policy.hosts import notation  # noqa: PLC0415
-        from policy.hosts.claude import front_end as claude  # noqa: PLC0415
+        from policy.hosts.claude.front_end import ClaudeFrontEnd  # noqa: PLC0415
+        from policy.hosts.claude.options import ClaudeOptions  # noqa: PLC0415
         from policy.hosts.workspace import load_tree  # noqa: PLC0415
         from policy.tables.compiled import compiled_to_json  # noqa: PLC0415
 
@@ -98,7 +99,7 @@ class Sources:
             decode(name, files.pop(name)) if name in files else None
             for name in (f".claude/{_USER}/settings.json", _MANAGED_NAME)
         )
-        options = claude.ClaudeOptions(
+        options = ClaudeOptions(
             mode="default",  # the host itself asks for what its mode asks for
             cwd=places.project.rstrip("/"),
             home=places.home.rstrip("/"),
@@ -107,7 +108,7 @@ class Sources:
             managed=managed,
         )
         tree = Memory(files, places.project)
-        workspace = load_tree(tree, front_ends=(claude.ClaudeFrontEnd(options), notation))
+        workspace = load_tree(tree, front_ends=(ClaudeFrontEnd(options), notation))
         for found in workspace.findings:
             if is_unreadable(found):
                 raise PolicyError(found.message, found.span, help=found.help, file=found.file)
