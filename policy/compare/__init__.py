@@ -12,8 +12,7 @@ of a small universe (`tests/law/test_every_call.py`, `tests/law/test_every_edit.
   together: one of these is a changed line.
 - `witness`: the call that a text stands for, what both sides make of it, and the call that people
   would make in its place.
-- `pair`: a text for lines that decide it, for one list of arguments or the calls of a tool: the
-  search itself, and all lists at once where lines overlap in too many ways. =
+- `pair`: a text for lines that decide it, and the calls of a tool that it stands for. =
 - `paths`: paths in other letters than a folder's own = and rules of another form ~.
 
 Of commands more is told apart than the text that is written:
@@ -31,8 +30,7 @@ Of commands more is told apart than the text that is written:
 
 All together:
 
-- `compare`: the calls of one tool, case by case; what was found for lines, so that calls are asked
-  where they meet again.
+- `compare`: the calls of one tool, case by case; what was found is asked where lines meet again.
 - `tables`: all tools: one by one, and those that are like any other at once.
 - `dead_rules`: which rules of a table decide anything.
 """

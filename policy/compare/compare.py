@@ -25,7 +25,7 @@ from policy.compare.paths import formed_commands, formed_paths, unnamed_differen
 from policy.compare.samples import sampled_differences
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects, signature
 from policy.core import values
-from policy.core.decision import Decision, Reason
+from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.values import evolve, frozen
@@ -35,7 +35,7 @@ from policy.tables.lookup import Lookup
 from policy.tables.parameters import TOO_MANY_PARAMETERS, parameter_cases
 from policy.tables.row import Row
 
-__all__ = ["DIFFERENT_KINDS", "Comparison", "Known", "compare", "compare_until"]
+__all__ = ["DIFFERENT_KINDS", "Comparison", "Known", "compare"]
 
 
 # A command opens files: other rows are asked as well.
@@ -83,9 +83,6 @@ def _columns(entries: Sequence[Entry]) -> tuple[tuple[object, ...], ...]:
     return patterns, fields, effects, reasons, tuple([place is None for place in places]), forms
 
 
-# How rows read a call: one text stands for one call only where all of them read alike.
-
-
 def manner(row: Row) -> object:
     """Return how *row* reads a call, equal for rows that read every call alike.
 
@@ -118,33 +115,20 @@ def _opening(programs: Programs) -> Programs:
     return Programs({name: program.opening for name, program in programs.items()})
 
 
-# What comparisons found so far: calls, and the lines on both sides that decide them differently.
-
-
 # Lines on both sides -> what they decide differently; and names of tools also.
 Known = dict[object, Any]
 
 
 @values.frozen(eq=False)
 class Calls:
-    """Calls that are decided differently, and why there may be more.
+    """Calls that are decided differently, and *why* there may be more.
 
     What rows say of them is remembered: most tables share most of their rows.
-
-    Attributes:
-        calls: the calls.
-        why: the reasons.
-
     """
 
     calls: tuple[Call, ...]
     why: tuple[str, ...]
     _said: dict[Row, tuple[Outcome, ...]] = values.field(factory=dict)
-
-    @classmethod
-    def of(cls, found: Iterable[Difference], why: Iterable[str]) -> Calls:
-        """Return the calls of what was *found*."""
-        return cls(tuple(each.call for each in found), tuple(why))
 
     def said(self, row: Row) -> tuple[Outcome, ...]:
         """Return what *row* says of each call."""
@@ -174,9 +158,8 @@ class Calls:
 def known_calls(before: Lookup, after: Lookup, known: Known) -> Calls | None:
     """Return what there is to find, where these lines were searched already.
 
-    A row without entries that both sides have takes away from what the others grant,
-    alike, e.g. where a command opens files. Where it allows every call that the others
-    decide differently it hides none, and they are all there are.
+    A row without entries that both sides have takes away from what the others grant, alike. Where
+    it allows every call that the others decide differently it hides none.
     """
     found: Calls | None = known.get(key_of(before, after))
     if found is not None:
@@ -201,9 +184,6 @@ def key_of(before: Lookup, after: Lookup, but: Container[Key] = ()) -> object:
     )
 
 
-# The calls of one tool, case by case.
-
-
 @frozen
 class Comparison:
     """Every way in which decisions differ, one difference for each.
@@ -226,7 +206,13 @@ class Comparison:
 DIFFERENT_KINDS = "some rules read their calls otherwise than others do"
 
 
-def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None) -> Comparison:
+def compare(
+    tool: str,
+    before: Lookup,
+    after: Lookup,
+    known: Known | None = None,
+    wanted: Callable[[Difference], bool] | None = None,
+) -> Comparison:
     """Return how the calls of *tool* are decided differently by two lookups.
 
     Args:
@@ -235,74 +221,38 @@ def compare(tool: str, before: Lookup, after: Lookup, known: Known | None = None
         after: what the other says.
         known: what was found so far. Tools and agents share most of their lines:
             where the same lines meet again, the calls are asked, not searched for.
+        wanted: a difference after which no others need be looked for.
 
     """
+    rows = [row for lookup in (before, after) for row, _ in lookup.rows]
+    if not rows:
+        was, now = before.constant, after.constant
+        if was is None or now is None or was.effect is now.effect:
+            return Comparison()
+        return Comparison((Difference(tool, {}, was, now),))
+    if denies_all(before) and denies_all(after):
+        return Comparison()
+    if len({row.argument.kind for row in rows}) > 1:
+        return Comparison((), (DIFFERENT_KINDS,))
     known = {} if known is None else known
-    plain = _plainly(tool, before, after, known)
-    if plain is not None:
-        return plain
-    calls = known_calls(before, after, known)
-    differences: Iterable[Difference]
-    if calls is None:
-        why: dict[str, None] = {}
-        differences = list(_differing(tool, before, after, known, why))
-        calls = known[key_of(before, after)] = Calls.of(differences, why)
+    calls, key = known_calls(before, after, known), key_of(before, after)
+    if calls is None and wanted is not None:
+        calls = known.get((wanted, key))
+    differences: list[Difference] = []
+    if calls is not None:
+        differences += calls.differences(tool, before, after)
     else:
-        differences = calls.differences(tool, before, after)
+        why: dict[str, None] = {}
+        for difference in _differing(tool, before, after, known, why):
+            differences.append(difference)
+            if wanted is not None and wanted(difference):
+                differences, key = [difference], (wanted, key)
+                break
+        calls = known[key] = Calls(tuple(each.call for each in differences), tuple(why))
     found: dict[object, Difference] = {}
     for difference in differences:
         found.setdefault(signature(difference), difference)
     return Comparison(tuple(found.values()), calls.why)
-
-
-def compare_until(
-    wanted: Callable[[Difference], bool], tool: str, before: Lookup, after: Lookup, known: Known
-) -> Comparison:
-    """Return one difference that is *wanted*, or if there is none what `compare` does."""
-    if _plainly(tool, before, after, known) is None and known_calls(before, after, known) is None:
-        key = key_of(before, after)
-        one = known.get((wanted, key))  # one call, of which there may be more
-        if one is not None:
-            (difference,) = one.differences(tool, before, after)
-            return Comparison((difference,))
-        why: dict[str, None] = {}
-        found: list[Difference] = []
-        for difference in _differing(tool, before, after, known, why):
-            if wanted(difference):
-                known[wanted, key] = Calls.of([difference], ())
-                return Comparison((difference,))
-            found.append(difference)
-        known[key] = Calls.of(found, why)
-    return compare(tool, before, after, known)
-
-
-def _plainly(tool: str, before: Lookup, after: Lookup, known: Known) -> Comparison | None:
-    """Return the comparison where no text has to be searched for, or each kind by itself."""
-    rows = [row for lookup in (before, after) for row, _ in lookup.rows]
-    if not rows:
-        return _constants(tool, before, after)
-    if denies_all(before) and denies_all(after):
-        return Comparison()
-    kinds = dict.fromkeys(row.argument.kind for row in rows)
-    return None if len(kinds) == 1 else _by_kinds(tool, (before, after), kinds, known)
-
-
-def _by_kinds(
-    tool: str, lookups: tuple[Lookup, Lookup], kinds: Iterable[ArgumentKind], known: Known
-) -> Comparison:
-    """Return the differences that the rows of one kind have and all of the rows have as well."""
-    found: dict[object, Difference] = {}
-    for kind in kinds:
-        sides = [[row for row, _ in side.rows if row.argument.kind is kind] for side in lookups]
-        like = next(row for side in sides for row in side)
-        anything = Row((), Outcome(Effect.ALLOW, Reason.DEFAULT), like.tool, like.ruleset)
-        was, now = (Lookup(((row, ()) for row in side or [anything]), "") for side in sides)
-        for one in compare(tool, was, now, known).differences:
-            decisions = (lookup.decide(one.call, remember=False) for lookup in lookups)
-            difference = Difference(tool, one.call, *decisions)
-            if difference.before.effect is not difference.after.effect:
-                found.setdefault(signature(difference), difference)
-    return Comparison(tuple(found.values()), (DIFFERENT_KINDS,))
 
 
 def _differing(
@@ -362,7 +312,7 @@ def _in_background(tool: str, before: Lookup, after: Lookup) -> Iterator[Differe
     """Yield that background commands change, where all others are allowed on both sides."""
     lookups = before, after
     rows = [row for side in lookups for row, _ in side.rows if row.argument.kind in _OPENING]
-    if not (rows and all(map(_allows_any, lookups))):
+    if not rows or not all(map(_allows_any, lookups)):
         return
     some, *others = dict.fromkeys(row.ruleset.dialect.shell for row in rows)
     names = (known_differently((some,), tuple(others)) if others else None) or ()
@@ -378,9 +328,8 @@ def _in_background(tool: str, before: Lookup, after: Lookup) -> Iterator[Differe
 
 def _allows_any(lookup: Lookup) -> bool:
     """Whether all commands are allowed of which no line says something else."""
-    constant = lookup.constant
-    if constant is not None:
-        return constant.effect is Effect.ALLOW
+    if lookup.constant is not None:
+        return lookup.constant.effect is Effect.ALLOW
     return all(row.default.effect is Effect.ALLOW for row, _ in lookup.rows)
 
 
@@ -434,10 +383,3 @@ def _dialect(rows: Sequence[Row]) -> Dialect:
     dialects = [row.ruleset.dialect for row in rows]
     folders = dict.fromkeys(folder for dialect in dialects for folder in dialect.cased)
     return evolve(dialects[0], cased=tuple(folders))
-
-
-def _constants(tool: str, before: Lookup, after: Lookup) -> Comparison:
-    was, now = before.constant, after.constant
-    if was is None or now is None or was.effect is now.effect:
-        return Comparison()
-    return Comparison((Difference(tool, {}, was, now),))

@@ -8,9 +8,9 @@ these lines is edited: the other list lacks it.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import count, islice
+from itertools import accumulate, chain, count, islice
 from typing import Any, Final
 
 from policy.commands.knowledge import Shell
@@ -50,32 +50,19 @@ __all__ = [
 
 
 class LineIndex:
-    """Some lines of a list.
-
-    Args:
-        lines: the number of each, its pattern and what it says, in order.
-
-    """
+    """Some lines of a list: the number of each, its pattern and what it says, in order."""
 
     def __init__(self, lines: Iterable[tuple[int, Pattern, Effect]]) -> None:
         # effect -> what lines start with -> their numbers
         self._by_prefix: dict[Effect, dict[str, list[int]]] = {effect: {} for effect in Effect}
         self._suffixes: dict[int, str] = {}  # what each ends with
         for number, pattern, effect in lines:
-            (prefix, suffix), by_prefix = ends_of(pattern), self._by_prefix[effect]
-            numbers = by_prefix.get(prefix)
-            if numbers is None:
-                by_prefix[prefix] = [number]
-            else:
-                numbers.append(number)
-            self._suffixes[number] = suffix
+            prefix, self._suffixes[number] = ends_of(pattern)
+            self._by_prefix[effect].setdefault(prefix, []).append(number)
         self._prefixes = {effect: sorted(index) for effect, index in self._by_prefix.items()}
 
     def near(self, pattern: Pattern, effect: Effect, first: int, last: int) -> Iterator[int]:
-        """Yield the lines of *effect* that may share a text with *pattern*.
-
-        Only those from *first* to *last*.
-        """
+        """Yield the lines of *effect*, *first* to *last*, that may share a text with *pattern*."""
         (prefix, suffix), index = ends_of(pattern), self._by_prefix[effect]
         suffixes = self._suffixes
         for start in self._starts(effect, prefix):
@@ -128,9 +115,6 @@ def _literal_start(tokens: Iterable[Token], step: int = 1) -> str:
     return folded("".join(pieces[::step]))
 
 
-# What comparisons ask of a row: what it grants by its rules, by default, and at all.
-
-
 def grants_whole(row: Row) -> bool:
     """Return whether files that a command opens count only where a rule applies to them."""
     return row.ruleset.dialect.shell.whole and row.default.effect is Effect.ALLOW
@@ -160,27 +144,17 @@ def deferred(row: Row) -> Effect:
 
 def denies_all(lookup: Lookup) -> bool:
     """Return whether it is plain that every call is denied."""
-    return lookup.floor is Effect.DENY or any(_grants_nothing(row) for row, _ in lookup.rows)
-
-
-def _grants_nothing(row: Row) -> bool:
-    """Return whether it is plain that every call is denied; a host may know more of commands."""
-    dialect, kind = row.ruleset.dialect, row.argument.kind
-    plain = kind is not ArgumentKind.POWERSHELL and not (
-        kind is ArgumentKind.COMMAND and dialect.shell.programs
-    )
-    return (
-        plain
-        and not dialect.links
-        and row.default.effect is Effect.DENY
-        and all(entry.effect is Effect.DENY for entry in row.entries)
-    )
-
-
-# A row as the exact comparison sees it: patterns in order, with an index over them.
-
-
-_GRANTING: Final = (Effect.ALLOW, Effect.ASK)
+    if lookup.floor is Effect.DENY:
+        return True
+    for row, _ in lookup.rows:
+        dialect, kind = row.ruleset.dialect, row.argument.kind
+        is_known = kind is ArgumentKind.COMMAND and bool(dialect.shell.programs)
+        # Else a host may know more of calls than lines say.
+        is_plain = not (is_known or dialect.links or kind is ArgumentKind.POWERSHELL)
+        effects = {row.default.effect, *(entry.effect for entry in row.entries)}
+        if is_plain and effects == {Effect.DENY}:
+            return True
+    return False
 
 
 @frozen(slots=False, eq=False)
@@ -231,7 +205,11 @@ class View:
         for entry in row.entries:
             if not entry.field or entry.field == sole:
                 entries.append(entry)
-            elif entry.pattern is not None and _holds(entry, parameters):
+            elif (
+                (value := parameters.get(entry.field)) is not None
+                and entry.pattern is not None
+                and entry.pattern.matches(value)
+            ):
                 return cls(row.kind, tuple(entries), entry.effect)
         return cls(row.kind, tuple(entries), row.default.effect, **said)
 
@@ -245,26 +223,6 @@ class View:
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns in order."""
         return tuple(entry.pattern for entry in self.entries if entry.pattern is not None)
-
-    @cached_property
-    def _tokens(self) -> frozenset[Token]:
-        """What the patterns are made of."""
-        return tokens_of(self.patterns)
-
-    @cached_property
-    def letters(self) -> frozenset[str]:
-        """Every character that some pattern names."""
-        return frozenset(named(self._tokens))
-
-    @cached_property
-    def excluded(self) -> frozenset[str]:
-        """The characters that some pattern excludes."""
-        return excluded_characters(self._tokens)
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether all patterns are star patterns."""
-        return is_stars(self._tokens)
 
     @cached_property
     def automaton(self) -> Automaton:
@@ -281,10 +239,7 @@ class View:
 
     @cached_property
     def by_host(self) -> tuple[bool, ...]:
-        """For the default, then each line: whether the host supplies it, and no file does.
-
-        Such a line gives way to a file's rule for a whole command.
-        """
+        """For the default, then each line: whether the host supplies it, and no file does."""
         default = self._row is not None and self._row.default.reason in BY_DEFAULT
         return (default, *(entry.reason in BY_DEFAULT for entry in self.entries))
 
@@ -297,10 +252,8 @@ class View:
     @cached_property
     def _least_behind(self) -> list[Effect]:
         """The strictest effect of what stands behind each line, the default included."""
-        least = [self.default]
-        for entry in reversed(self.entries[1:]):
-            least.append(entry.effect & least[-1])
-        return least[::-1]
+        effects = [self.default, *(entry.effect for entry in reversed(self.entries[1:]))]
+        return [*accumulate(effects, min)][::-1]
 
     def is_strictest(self, line: int) -> bool:
         """Return whether nothing behind a line grants less than it does."""
@@ -317,19 +270,12 @@ class View:
         return LineIndex(zip(count(), self.patterns, effects))
 
     def denies(self, pattern: Pattern) -> bool:
-        """Return whether it is plain that all is denied that *pattern* matches.
-
-        But for what lines decide that every list has.
-        """
-        last = len(self.entries) - 1
-        near = self.lines.near
-        granting = (near(pattern, effect, self.shared, last) for effect in _GRANTING)
-        return self.default is Effect.DENY and all(next(lines, None) is None for lines in granting)
-
-
-def _holds(entry: Entry, parameters: Mapping[str, str]) -> bool:
-    value = parameters.get(entry.field)
-    return value is not None and entry.pattern is not None and entry.pattern.matches(value)
+        """Return whether it is plain that lines of its own deny all that *pattern* matches."""
+        granting = chain.from_iterable(
+            self.lines.near(pattern, effect, self.shared, len(self.entries) - 1)
+            for effect in (Effect.ALLOW, Effect.ASK)
+        )
+        return self.default is Effect.DENY and next(granting, None) is None
 
 
 def counterparts(
@@ -337,16 +283,10 @@ def counterparts(
 ) -> dict[int, int]:
     """Return which lines of *before* stand in *after* too, in the same order.
 
-    Whatever call is decided differently is decided, on one side or the other,
-    by a line without a counterpart: of two lists with the same lines in the
-    same order the first that matches is the same.
-
-    Args:
-        before: the lines of one list.
-        after: those of the other.
-        alike: whether a line that says something else of the same texts is none. If it
-            is one, both may decide a call differently too, and no others do beside either.
-
+    Whatever call is decided differently is decided, on one side or the other, by a line without
+    a counterpart: of two lists with the same lines in the same order the first that matches is
+    the same. Unless they are to be *alike*, lines are counterparts that say something else of
+    the same texts too: both may decide a call then, and no others do beside either.
     """
     pairs = [*_same(before, after, range(len(before)), range(len(after)), alike=True)]
     if not alike:
@@ -366,21 +306,17 @@ def _same(
     alike: bool,
 ) -> Iterator[tuple[int, int]]:
     """Yield two by two *some* lines of *before* and *others* of *after* that are the same."""
-    # Hardly a line stands twice in a list: where one does, the places behind the first.
-    places: dict[object, int] = {}
-    further: dict[object, list[int]] = {}
+
+    def said(entry: Entry) -> object:
+        return entry.pattern, alike and entry.effect
+
+    places: dict[object, list[int]] = {}
     for number in reversed(others):
-        said = after[number].pattern, alike and after[number].effect
-        if said in places:
-            further.setdefault(said, []).append(places[said])
-        places[said] = number
+        places.setdefault(said(after[number]), []).append(number)
     for number in some:
-        said = before[number].pattern, alike and before[number].effect
-        place = places.pop(said, None)
-        if place is not None:
-            yield number, place
-            if further.get(said):
-                places[said] = further[said].pop()
+        same = places.get(said(before[number]))
+        if same:
+            yield number, same.pop()
 
 
 def _increasing(numbers: Sequence[int]) -> list[int]:
@@ -399,10 +335,6 @@ def _increasing(numbers: Sequence[int]) -> list[int]:
         result.append(position)
         position = previous[position]
     return result[::-1]
-
-
-# Two sides, and the lines one of which decides any difference: those without a counterpart on
-# the other side. So the cost is that of the edit, not of the lists.
 
 
 @frozen
@@ -424,8 +356,9 @@ class Sides:
 
     Two lists A and B decide some text differently just when there are a line of A and a line of B
     with different effects, and a text that both lines match and both lists decide by those lines
-    (`policy.compare.pair`). One of them is an edit. Where a side is a meet of several lists, a
-    line is chosen for each of them.
+    (`policy.compare.pair`). One of them is an edit, a line without a counterpart on the other
+    side: so the cost is that of the edit, not of the lists. Where a side is a meet of several
+    lists, a line is chosen for each of them.
 
     Args:
         before: one side.
@@ -437,11 +370,10 @@ class Sides:
         views: the lists, each once.
         sides: the numbers of those that are on each side.
         floors: what each side grants at most.
-        counterparts: of two lists, view -> line -> the line of the other that says the same
-            of the same texts, in the same order.
-        paired_lines: view -> the lines that have one, in order.
+        counterparts: of two lists, view -> line -> the line of the other that is about the same
+            texts, in the same order.
+        paired: view -> the lines that have one, in order.
         unpaired: view -> those that have none.
-        unpaired_index: the same, by what they start and end with.
         altered: a line, and its counterpart that says something else of the same texts.
         alignments: what was found of the entries of two views: other defaults change nothing.
         by_default: whether only texts count that no line decides on one of the sides.
@@ -462,9 +394,8 @@ class Sides:
             self.sides.append(numbers)
         self.floors = [before.floor, after.floor]
         self.counterparts: dict[int, dict[int, int]] = {}
-        self.paired_lines: dict[int, list[int]] = {}
-        self.unpaired: dict[int, list[int]] = {}
-        self.unpaired_index: dict[int, LineIndex] = {}
+        self.paired: dict[int, list[int]] = {}
+        self.unpaired: dict[int, LineIndex] = {}
         self.altered: dict[tuple[int, int], tuple[int, int]] = {}
         self.alignments: dict[tuple[int, int, bool], dict[int, int]] = {}
         self.by_default = False
@@ -507,24 +438,17 @@ class Sides:
         """Yield the same of two lists: lines that only one has, or that say something else."""
         kept = self._aligned(self.views[before], self.views[after], alike=False)
         self.counterparts = {before: kept, after: {new: old for old, new in kept.items()}}
-        says: dict[int, list[int]] = {}
         for view, other in ((after, before), (before, after)):
             counterpart = self.counterparts[view]
-            lines = range(len(self.views[view].entries))
-            self.unpaired[view] = [line for line in lines if line not in counterpart]
-            patterns, entries = self.views[view].patterns, self.views[view].entries
-            self.unpaired_index[view] = LineIndex(
-                (n, patterns[n], entries[n].effect) for n in self.unpaired[view]
-            )
-            self.paired_lines[view] = sorted(counterpart)
-            others = self.views[other].entries
+            self.paired[view] = sorted(counterpart)
+            lines, others = self.views[view], self.views[other]
+            alone = [line for line in range(len(lines.entries)) if line not in counterpart]
+            self.unpaired[view] = LineIndex((n, lines.patterns[n], lines.effect(n)) for n in alone)
             changed = {
-                n: at for n, at in counterpart.items() if entries[n].effect is not others[at].effect
+                n: at for n, at in counterpart.items() if lines.effect(n) is not others.effect(at)
             }
             self.altered |= {(view, line): (other, at) for line, at in changed.items()}
-            says[view] = sorted((*self.unpaired[view], *changed))
-        for view, lines_of in says.items():
-            yield from ((view, line) for line in lines_of)
+            yield from ((view, line) for line in sorted((*alone, *changed)))
         if self.views[before].default is not self.views[after].default:
             yield after, NO_MATCH
 
@@ -541,7 +465,7 @@ class Sides:
     def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
         """Yield lists of both sides two by two, those with most lines in common first.
 
-        However they are paired: where the sides differ, what grants less on one of them decides
+        Any pairs will do: where the sides differ, what grants less on one of them decides
         otherwise than any list of the other. One that is left over is paired with one that both
         sides have, or that is paired already, where few lines tell these two apart.
         """
@@ -578,21 +502,24 @@ class Sides:
         return [pattern for view in self.views for pattern in view.patterns]
 
     @cached_property
+    def _tokens(self) -> frozenset[Token]:
+        return tokens_of(self.patterns)
+
+    @cached_property
     def fresh(self) -> str:
         """A character that no pattern names, and that a call can hold."""
-        letters = set[str]().union(*(view.letters for view in self.views))
-        chosen = next((c for c in self._letters if c not in letters), None)
-        return chosen or fresh_character(letters)
+        letters = named(self._tokens)
+        return next((c for c in self._letters if c not in letters), fresh_character(letters))
 
     @cached_property
     def extra(self) -> frozenset[str]:
         """The characters that sets of the patterns tell apart from a fresh one."""
-        return frozenset[str]().union(*(view.excluded for view in self.views))
+        return excluded_characters(self._tokens)
 
     @cached_property
     def plain(self) -> bool:
         """Whether all patterns are star patterns."""
-        return all(view.is_plain for view in self.views)
+        return is_stars(self._tokens)
 
     @cached_property
     def denying(self) -> Sequence[View]:
@@ -609,19 +536,18 @@ class Sides:
     ) -> Iterator[dict[int, int]]:
         """Yield *chosen* with a deciding line for every other view as well.
 
-        Left out is what cannot be, or shows nothing new: effects that are equal
-        or *seen*; a line whose counterpart decides before a chosen one. Of star
-        patterns, the line that matches the frozen one contains all of it
-        (*firsts*), so no later line decides any of it.
+        Left out is what cannot be, or shows nothing new: effects that are equal or *seen*, and
+        in each view what stands behind the line of *firsts*, which matches all that was chosen
+        first.
         """
+        effects = self.effects(chosen)
         rest = [number for number in range(len(self.views)) if number not in chosen]
         if not rest:
-            effects = self.effects(chosen)
             by_line = self.by_default and NO_MATCH not in chosen.values()
             if effects[0] is not effects[1] and effects not in seen and not by_line:
                 yield chosen
             return
-        if all(effect is Effect.DENY for effect in self._so_far(chosen)):
+        if all(effect is Effect.DENY for effect in effects):
             return  # whatever the other views say
         if len(chosen) == 1:
             (decides,) = chosen.items()
@@ -631,92 +557,72 @@ class Sides:
                 yield from self.combinations({**chosen, other: line}, firsts, seen)
                 return
         # Where little is granted little has to be tried, and most of that ends there.
-        number = min(rest, key=self._granting.__getitem__)
+        views = self.views
+        number = min(
+            rest, key=lambda n: (views[n].default is not Effect.DENY, len(views[n].entries))
+        )
+
+        def is_news(effect: Effect) -> bool:
+            """Whether there is something new where this view says *effect*; the last one tells."""
+            before, after = (
+                granted & effect if number in side else granted
+                for granted, side in zip(effects, self.sides, strict=True)
+            )
+            return len(rest) > 1 or (before is not after and (before, after) not in seen)
+
+        for line in self._candidates(number, chosen, firsts[number], is_news):
+            yield from self.combinations({**chosen, number: line}, firsts, seen)
+
+    def _candidates(
+        self, number: int, chosen: Mapping[int, int], last: int, is_news: Callable[[Effect], bool]
+    ) -> Iterator[int]:
+        """Yield the lines by which a view may decide a text that the *chosen* ones decide.
+
+        Args:
+            number: of the view.
+            chosen: a line of each of some others.
+            last: a line of this view that matches all that these match; NO_MATCH where none does.
+            is_news: whether lines of an effect are worth trying.
+
+        """
         view = self.views[number]
         patterns = [p for other, line in chosen.items() if (p := self.pattern(other, line))]
-        nearest = max(patterns, key=_literal, default=None)
-        last = firsts[number] if patterns else NO_MATCH
-        # Only the effect of the last view tells whether there is something new.
-        is_last = len(rest) == 1
-        paired = (line for other, line in chosen.items() if other in self.counterparts)
-        earliest = max(paired, default=-1)
-        # What lines decide on both sides is the same whoever runs it.
-        open_ = not (is_last and self.by_default and NO_MATCH not in chosen.values())
         only = next((pattern for pattern in patterns if pattern.exact), None)
         if only is not None:
-            # Of a single text each view says at once which line decides it.
             line = view.automaton.first(freeze(only, self.fresh))
-            if (line == NO_MATCH or (open_ and line >= view.shared)) and (
-                not is_last or self._is_news(number, view.effect(line), chosen, seen)
-            ):
-                yield from self.combinations({**chosen, number: line}, firsts, seen)
+            if line >= view.shared and is_news(view.effect(line)):
+                yield line
             return
-        telling = (e for e in Effect if not is_last or self._is_news(number, e, chosen, seen))
-        for effect in telling if open_ else ():
-            for line in self._lines(number, nearest, effect, earliest, last):
-                if is_last and not self._is_news(number, effect, chosen, seen):
-                    break
-                yield from self.combinations({**chosen, number: line}, firsts, seen)
-        if last == NO_MATCH and (not is_last or self._is_news(number, view.default, chosen, seen)):
-            yield from self.combinations({**chosen, number: NO_MATCH}, firsts, seen)
-
-    def _lines(
-        self, number: int, nearest: Pattern | None, effect: Effect, earliest: int, last: int
-    ) -> Iterator[int]:
-        """Yield the lines of a view that can decide beside those chosen so far."""
-        view = self.views[number]
-        first = view.shared
+        first, alone = view.shared, -1
         if number in self.counterparts:
-            if earliest == NO_MATCH:
-                return  # what no line matches there is matched by no counterpart here
-            # Counterparts are in the same order on both sides.
-            first = max(first, self._first_paired(number, earliest))
-            before = min(first - 1, last)
-            if nearest is not None:
-                yield from sorted(self.unpaired_index[number].near(nearest, effect, 0, before))
-            else:
-                yield from self._saying(
-                    effect, number, (n for n in self.unpaired[number] if n <= before)
-                )
-        if nearest is not None:
-            yield from view.lines.near(nearest, effect, first, last)
-            return
-        yield from self._saying(effect, number, range(first, min(last + 1, len(view.entries))))
+            # Counterparts are in the same order on both sides: none before a chosen line decides.
+            earliest = max(line for other, line in chosen.items() if other in self.counterparts)
+            paired, places = self.paired[number], self.counterparts[number]
+            at = bisect_left(paired, earliest, key=places.__getitem__)
+            first = max(first, paired[at] if at < len(paired) else len(view.entries))
+            alone = -1 if earliest == NO_MATCH else min(first - 1, last)
+        nearest = max(patterns, key=_literal, default=_ANYTHING)
+        # What lines decide on both sides is the same whoever runs it.
+        is_last = len(chosen) == len(self.views) - 1
+        by_lines = self.by_default and is_last and NO_MATCH not in chosen.values()
+        for effect in filter(is_news, () if by_lines else Effect):
+            near = view.lines.near(nearest, effect, first, last)
+            if alone >= 0:
+                near = chain(self.unpaired[number].near(nearest, effect, 0, alone), near)
+            for line in near:
+                if not is_news(effect):
+                    break
+                yield line
+        if last == NO_MATCH and is_news(view.default):
+            yield NO_MATCH
 
-    def _saying(self, effect: Effect, number: int, lines: Iterable[int]) -> Iterator[int]:
-        return (line for line in lines if self.views[number].entries[line].effect is effect)
-
-    def _first_paired(self, number: int, earliest: int) -> int:
-        """Return the first line whose counterpart is not before *earliest*."""
-        paired = self.paired_lines[number]
-        at = bisect_left(paired, earliest, key=self.counterparts[number].__getitem__)
-        return paired[at] if at < len(paired) else len(self.views[number].entries)
-
-    def _is_news(
-        self, number: int, effect: Effect, chosen: Mapping[int, int], seen: Container[object]
-    ) -> bool:
-        """Return whether *effect* of the last view would show something new."""
-        before, after = (
-            min([floor, *(effect if n == number else self._effect(n, chosen[n]) for n in side)])
-            for floor, side in zip(self.floors, self.sides, strict=True)
-        )
-        return before is not after and (before, after) not in seen
-
-    def _effect(self, view: int, line: int) -> Effect:
-        return self.views[view].effect(line)
-
-    @cached_property
-    def _granting(self) -> list[tuple[bool, int]]:
-        """What each view grants by default, and how many lines it has, to compare views by."""
-        return [(view.default is not Effect.DENY, len(view.entries)) for view in self.views]
-
-    def _so_far(self, chosen: Mapping[int, int]) -> tuple[Effect, Effect]:
-        """Return the most that both sides can grant where these lines decide."""
-        before, after = (
-            min([floor, *(self._effect(n, line) for n, line in chosen.items() if n in side)])
-            for floor, side in zip(self.floors, self.sides, strict=True)
-        )
-        return before, after
+    def firsts(self, pattern: Pattern | None) -> list[int]:
+        """Return the line of each view that matches all that *pattern* does, NO_MATCH for none."""
+        if self.plain:  # of star patterns one match tells
+            text = freeze(pattern, self.fresh) if pattern is not None else self.fresh
+            return [view.automaton.first(text) for view in self.views]
+        numbers = range(len(self.views))
+        return [NO_MATCH if pattern is None else self.containing(pattern, n) for n in numbers]
 
     def containing(self, pattern: Pattern, view: int) -> int:
         """Return the first line of a view that may decide a text of *pattern*, if it has all of it.
@@ -731,16 +637,28 @@ class Sides:
         return self._containing[key]
 
     def effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
-        """Return what both sides grant where each list decides by its line of *combination*."""
-        return self.granted({n: self._effect(n, line) for n, line in combination.items()})
+        """Return the most that both sides grant where lists decide by their lines."""
+        before, after = (
+            min(
+                [
+                    floor,
+                    *(self.views[n].effect(line) for n, line in combination.items() if n in side),
+                ]
+            )
+            for floor, side in zip(self.floors, self.sides, strict=True)
+        )
+        return before, after
 
-    def granted(self, effects: Mapping[int, Effect] | Sequence[Effect]) -> tuple[Effect, Effect]:
+    def granted(self, effects: Sequence[Effect]) -> tuple[Effect, Effect]:
         """Return what both sides grant where each list says its one of *effects*."""
         before, after = (
             min([floor, *(effects[n] for n in side)])
             for floor, side in zip(self.floors, self.sides, strict=True)
         )
         return before, after
+
+
+_ANYTHING: Final = Pattern.text("*")
 
 
 def _literal(pattern: Pattern) -> int:

@@ -34,11 +34,7 @@ _HIDING = 8
 @lru_cache(maxsize=32)  # several tools have the same lists
 def hidden_by(kind: PatternKind, patterns: tuple[Pattern, ...]) -> Automaton:
     """Return an automaton that tells whether any of *patterns* matches, not which."""
-    tokens = [pattern.tokens for pattern in patterns]
-    return Automaton(tokens, kind.separator)
-
-
-# Where two sides decide differently: a text for lines that decide it, and the call it is of.
+    return Automaton([pattern.tokens for pattern in patterns], kind.separator)
 
 
 # Reasons of a decision that no rule gave: the call could not be read.
@@ -123,10 +119,7 @@ class TextPair(Sides):
                 return
         pattern = self.pattern(view, line)
         frozen = freeze(pattern, self.fresh) if pattern is not None else self.fresh
-        if self.plain or pattern is None:
-            firsts = [other.automaton.first(frozen) for other in self.views]
-        else:
-            firsts = [self.containing(pattern, number) for number in range(len(self.views))]
+        firsts = self.firsts(pattern)
         if line != NO_MATCH and firsts[view] < line:
             return  # a line before this one matches all that it matches
         chosen = {view: line}
@@ -154,17 +147,14 @@ class TextPair(Sides):
                     seen.add(effects)
 
     def _shown(self, text: str, chosen: Mapping[int, int], wanted: Effects) -> Iterator[Difference]:
-        """Yield what *text* shows, and if that is not the change *wanted* what others show.
-
-        Where it is one in that direction it is enough that any line shows the one that is wanted.
-        """
+        """Yield what *text* shows, and if that is not the change *wanted* what others show."""
         difference = self._confirmed(text, chosen)
         if difference is not None:
             yield difference
         shown = None if difference is None else difference.effects
         if difference is not None and difference.is_like(wanted):
             if wanted in self.told:
-                return
+                return  # by whatever lines
             self._lesser[wanted] = self._lesser.get(wanted, 0) + 1
             if self._lesser[wanted] > _LESSER:
                 self.doubt(OVERLAPS, wanted)
@@ -176,24 +166,23 @@ class TextPair(Sides):
                 yield each
 
     def _is_precluded(self, combination: Mapping[int, int]) -> bool:
-        """Return whether a line before a chosen one matches all that another chosen one does.
-
-        Of star patterns one match tells; of plain lists most of these are never chosen.
-        """
+        """Return whether a line before a chosen one matches all that another chosen one does."""
         if self.plain and not self.by_default:
-            return False
-        for view, line in combination.items():
-            pattern = self.pattern(view, line)
-            if pattern is not None and any(
-                self.containing(pattern, other) < last for other, last in combination.items()
-            ):
-                return True
-        return False
+            return False  # most of these are never chosen
+        return any(
+            self.containing(pattern, other) < last
+            for pattern in self._guides(combination)
+            for other, last in combination.items()
+        )
+
+    def _guides(self, combination: Mapping[int, int]) -> list[Pattern]:
+        """Return the patterns of some lines."""
+        return [p for view, line in combination.items() if (p := self.pattern(view, line))]
 
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects
-    ) -> Iterator[Difference]:
-        """Yield a difference that other texts than *text* show, which the same lines decide.
+    ) -> Iterable[Difference]:
+        """Return a difference that other texts than *text* show, which the same lines decide.
 
         Of one text it is settled that there is none; of many it may hold for this one alone.
 
@@ -204,10 +193,9 @@ class TextPair(Sides):
 
         """
         del text
-        patterns = [self.pattern(view, line) for view, line in chosen.items()]
-        if not any(pattern is not None and pattern.exact for pattern in patterns):
+        if not any(pattern.exact for pattern in self._guides(chosen)):
             self.doubt(OPAQUE, wanted)
-        yield from ()
+        return ()
 
     def doubt(self, why: str, wanted: Effects) -> None:
         """Admit that calls may change as *wanted* of which none was found, and *why*."""
@@ -216,7 +204,7 @@ class TextPair(Sides):
 
     def _text(self, combination: Mapping[int, int]) -> str | None:
         """Return a text that every view decides by its line of *combination*, or None."""
-        guides = [p for view, line in combination.items() if (p := self.pattern(view, line))]
+        guides = self._guides(combination)
         if self.plain and all(self.holds(freeze(p, self.fresh)) for p in guides):
             decided = False
             try:
@@ -292,24 +280,16 @@ class TextPair(Sides):
             return None
         # A fresh character is in no host name, but a word may stand for it.
         words = chain(self._words(text), (text.replace(self.fresh, "q7z"), text))
-        tried: set[str] = set()
-        for candidate in words:
-            if candidate in tried:
-                continue
-            tried.add(candidate)
+        for candidate in dict.fromkeys(words):
             if candidate != text and not (
                 self.holds(candidate) and self._decided(candidate, chosen)
             ):
                 continue
             found = self.ask(candidate)
-            if found.before.effect is found.after.effect:
-                continue
-            if not {found.before.reason, found.after.reason} & UNREAD:
+            is_read = UNREAD.isdisjoint((found.before.reason, found.after.reason))
+            if found.before.effect is not found.after.effect and is_read:
                 return found
         return None
-
-
-# Calls of one tool that differ in one text only, as two lookups decide them.
 
 
 # What a host name can hold: hardly a rule names all of it.
@@ -355,12 +335,9 @@ class ToolPair(TextPair):
         """The changes that no call shows: a side that denies every call grants none of them."""
         denied = [denies_all(lookup) for lookup in self.lookups]
         return frozenset(
-            change
-            for change in CHANGES
-            if any(
-                denies and effect is not Effect.DENY
-                for denies, effect in zip(denied, change, strict=True)
-            )
+            (before, after)
+            for before, after in CHANGES
+            if (denied[0] and before is not Effect.DENY) or (denied[1] and after is not Effect.DENY)
         )
 
     def asked(self, text: str) -> Difference:
@@ -372,11 +349,11 @@ class ToolPair(TextPair):
 
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects
-    ) -> Iterator[Difference]:
-        """Yield the same, and nothing where the other arguments are refused: so are all texts."""
+    ) -> Iterable[Difference]:
+        """Return the same, and nothing where the other arguments are refused: so are all texts."""
         asked = self.asked(text)
-        if UNREAD.isdisjoint((asked.before.reason, asked.after.reason)):
-            yield from super().otherwise(text, chosen, wanted)
+        is_read = UNREAD.isdisjoint((asked.before.reason, asked.after.reason))
+        return super().otherwise(text, chosen, wanted) if is_read else ()
 
     def doubt(self, why: str, wanted: Effects) -> None:
         """Admit the same as long as no other call shows it."""

@@ -10,7 +10,7 @@ from policy.compare.opening import reading
 from policy.compare.pair import ToolPair
 from policy.compare.witness import Difference
 from policy.core.effect import Effect
-from policy.core.values import evolve, frozen
+from policy.core.values import evolve
 from policy.patterns.pattern import Meet, Pattern, PatternKind
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
 from policy.tables.calls import case_variant
@@ -28,7 +28,7 @@ _Forms = dict[Pattern, set[tuple[Effect, Form]]]
 def formed_commands(pair: ToolPair) -> Iterator[Difference]:
     """Yield how commands change that rules of another form know."""
     shell = pair.shape.dialect.shell
-    rows = [[row for row, _ in lookup.rows] for lookup in pair.lookups]
+    rows = [*map(_rows, pair.lookups)]
     for pattern in _reformed(*map(_forms, rows)):
         if pattern.exact:
             yield from _changed(pair, str(pattern))
@@ -87,41 +87,29 @@ def _changed(pair: ToolPair, text: str) -> Iterator[Difference]:
         yield found
 
 
-# Paths that name a working folder in other letters than its own.
-
-
 NESTED = "folders inside one another are named in other letters than their own"
 
 
-@frozen
-class OtherCase:
-    """A folder in other letters than its own.
-
-    Attributes:
-        name: the folder, in letters that are not all its own.
-        hidden: for each dialect, under which name it is judged as well; "" is no other.
-
-    """
-
-    name: str
-    hidden: dict[Dialect, str]
+# The name of a folder in letters that are not all its own, and for each dialect under which name
+# paths below it are judged as well; "" is no other.
+_OtherCase = tuple[str, dict[Dialect, str]]
 
 
-def other_case_folders(sides: Sequence[Lookup]) -> tuple[list[OtherCase], bool]:
+def other_case_folders(sides: Sequence[Lookup]) -> tuple[list[_OtherCase], bool]:
     """Return the folders that rows judge differently in other letters, and whether that is all."""
     dialects = list(dict.fromkeys(row.ruleset.dialect for side in sides for row, _ in side.rows))
-    found: list[OtherCase] = []
+    found: list[_OtherCase] = []
     exact = True
     if len({dialect.cased for dialect in dialects}) < 2:
         return found, exact
     everywhere = list(dict.fromkeys(folder for each in dialects for folder in each.cased))
     for folder in everywhere:
         name = _in_other_letters(folder, everywhere)
-        hidden = {dialect: _hidden(name, dialect) for dialect in dialects}
-        if name == folder or len(set(hidden.values())) < 2:
-            continue
-        exact &= not any(_hides_deeper(name, dialect) for dialect in dialects)
-        found.append(OtherCase(name, hidden))
+        variants = ((dialect, case_variant(name, dialect)) for dialect in dialects)
+        hidden = {dialect: "" if v == folded(name) else v for dialect, v in variants}
+        if name != folder and len(set(hidden.values())) > 1:
+            exact &= not any(_hides_deeper(name, dialect) for dialect in dialects)
+            found.append((name, hidden))
     return found, exact
 
 
@@ -132,11 +120,6 @@ def _in_other_letters(folder: str, others: Iterable[str]) -> str:
     return folder[:own] + (rest.lower() if rest.lower() != rest else rest.upper())
 
 
-def _hidden(name: str, dialect: Dialect) -> str:
-    hidden = case_variant(name, dialect)
-    return "" if hidden == folded(name) else hidden
-
-
 def _hides_deeper(name: str, dialect: Dialect) -> bool:
     """Whether some paths below a folder are hidden by another name than the folder is."""
     for folder in dialect.cased:
@@ -145,16 +128,6 @@ def _hides_deeper(name: str, dialect: Dialect) -> bool:
         if folded(folder).startswith(folded(name) + "/"):
             return True
     return False
-
-
-def behind(view: View, text: str) -> View:
-    """Return what a list says of the texts that follow *text*."""
-    entries = tuple(
-        evolve(entry, pattern=rest)
-        for entry, pattern in zip(view.entries, view.patterns, strict=True)
-        for rest in left_behind(pattern, text)
-    )
-    return evolve(view, entries=entries, row=None)
 
 
 def left_behind(pattern: Pattern, text: str) -> Iterator[Pattern]:
@@ -200,9 +173,6 @@ def _after(
     yield from _after(rest, character, separates=separates)
 
 
-# Paths that name folders in other letters than their own, as two lookups decide them.
-
-
 def unnamed_differences(pair: ToolPair, seen: set[tuple[Effect, Effect]]) -> Iterator[Difference]:
     """Yield differences of paths that name folders in other letters than their own.
 
@@ -211,19 +181,22 @@ def unnamed_differences(pair: ToolPair, seen: set[tuple[Effect, Effect]]) -> Ite
     folders, exact = other_case_folders(pair.lookups)
     if not exact:
         pair.why[NESTED] = None
-    for folder in folders:
-        yield from _OtherCasePair(pair, folder, seen).differences()
+    for name, hidden in folders:
+        yield from _OtherCasePair(pair, name, hidden, seen).differences()
 
 
 class _OtherCasePair(ToolPair):
     """Paths below a folder, in other letters than its own."""
 
     def __init__(
-        self, pair: ToolPair, folder: OtherCase, shown: set[tuple[Effect, Effect]]
+        self,
+        pair: ToolPair,
+        name: str,
+        hidden: dict[Dialect, str],
+        shown: set[tuple[Effect, Effect]],
     ) -> None:
-        self._folder = folder
-        self._shown_effects = shown
-        super().__init__(pair.tool, *pair.lookups, evolve(pair.shape, behind=folder.name))
+        self._name, self._hidden, self._shown_effects = name, hidden, shown
+        super().__init__(pair.tool, *pair.lookups, evolve(pair.shape, behind=name))
         self.why, self.doubts = pair.why, pair.doubts
 
     def differences(self) -> Iterator[Difference]:
@@ -237,15 +210,22 @@ class _OtherCasePair(ToolPair):
             evolve(
                 side,
                 views=tuple(
-                    behind(view, name)
+                    _behind(view, name)
                     for view, (row, _) in zip(side.views, lookup.rows, strict=True)
-                    for name in (
-                        folded(self._folder.name),
-                        self._folder.hidden[row.ruleset.dialect],
-                    )
+                    for name in (folded(self._name), self._hidden[row.ruleset.dialect])
                     if name
                 ),
             )
             for side, lookup in zip(sides, self.lookups, strict=True)
         )
         return before, after
+
+
+def _behind(view: View, text: str) -> View:
+    """Return what a list says of the texts that follow *text*."""
+    entries = tuple(
+        evolve(entry, pattern=rest)
+        for entry, pattern in zip(view.entries, view.patterns, strict=True)
+        for rest in left_behind(pattern, text)
+    )
+    return evolve(view, entries=entries, row=None)

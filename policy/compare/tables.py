@@ -60,8 +60,8 @@ def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
         names.update(dict.fromkeys(sorted(written)))
         for glob in rules.globs:
             # `=read` is one name, in that case only.
-            exact_name = str(glob_pattern(glob)) if glob_pattern(glob).exact else ""
-            (names if exact_name else globs)[exact_name or glob] = None
+            pattern = glob_pattern(glob)
+            (names if pattern.exact else globs)[str(pattern) if pattern.exact else glob] = None
     further, exact = further_tools(frozenset(globs), frozenset(names))
     return list(dict.fromkeys((*names, *further))), exact
 
@@ -163,9 +163,6 @@ def loosely(name: str) -> str:
     return name + " "
 
 
-# Exactly which tools, of those that are like any other, two tables decide differently.
-
-
 MANY_NAMES: Final = "rules tell more names of tools apart than are tried"
 
 _BLANKS: Final = " \t\n\r\v\f"
@@ -194,10 +191,12 @@ def compare_others(
     why: dict[str, None] = {}
     for spell in (str, loosely) if len(loose) > 1 else (str,):
         seen = [[_view(ref(r), tools.special, spell is str) for r in sets] for sets in sides]
-        if all(any(map(_denies_all, views)) for views in seen):
+        if all(any(_says_all(view, Effect.DENY) for view in views) for views in seen):
             continue
         # A set that says nothing of these tools leaves what the others decide differently.
-        views = tuple(tuple(view for view in each if not _allows_all(view)) for each in seen)
+        views = tuple(
+            tuple(view for view in each if not _says_all(view, Effect.ALLOW)) for each in seen
+        )
 
         def ask(name: str, spell: Callable[[str], str] = spell) -> Difference:
             tool = spell(name)
@@ -268,12 +267,8 @@ def _view(rules: ReferenceType[RuleSet], special: frozenset[str], as_written: bo
 _VIEWS: WeakValueDictionary[object, View] = WeakValueDictionary()
 
 
-def _allows_all(view: View) -> bool:
-    return len(view.entries) == view.shared and view.default is Effect.ALLOW
-
-
-def _denies_all(view: View) -> bool:
-    return len(view.entries) == view.shared and view.default is Effect.DENY
+def _says_all(view: View, effect: Effect) -> bool:
+    return len(view.entries) == view.shared and view.default is effect
 
 
 @lru_cache(maxsize=65_536)
@@ -303,9 +298,6 @@ def _names_of_tools(speaking: Iterable[RuleSet], *, loose: bool) -> Domain:
         blank.update(dict.fromkeys(_BLANKS, "blank"))
     table = {"name?": start, "name": inside, "blank": blank}
     return Domain(table, frozenset({"name"}), closed=True)
-
-
-# How two meets of rule sets decide calls of all tools differently: tool by tool, and the others.
 
 
 # A rule set, and the links of a chain that it belongs to.
@@ -363,7 +355,7 @@ class _Meet:
     def __init__(self, sets: Sequence[Linked], known: Known) -> None:
         self._sets = sets
         self._known = known
-        self._said: dict[Row, object] = known.setdefault(_said, {})
+        self._said: dict[Row, object] = known.setdefault(_Meet, {})
         # which of the sets count -> numbers for the links of each
         self._numbers: dict[tuple[int, ...], tuple[tuple[str, str], ...]] = {}
 
@@ -373,7 +365,10 @@ class _Meet:
         places = tuple(range(len(rows)))
         if any(row.constant is None for row in rows):
             # A row that allows every call is reported only where no other one is.
-            places = tuple([place for place in places if not _is_open(rows[place])])
+            constants = [row.constant for row in rows]
+            places = tuple(
+                [n for n, c in enumerate(constants) if c is None or c.effect is not Effect.ALLOW]
+            )
             rows = [rows[place] for place in places]
         numbers = self._numbers.get(places)
         if numbers is None:
@@ -391,20 +386,10 @@ class _Meet:
 
     def _says(self, row: Row) -> object:
         """Return what a row says, the same object for all that say the same."""
-        key = _said, _said(row)
-        said = self._said[row] = self._known.setdefault(key, Key(key))
-        return said
-
-
-def _is_open(row: Row) -> bool:
-    return row.constant is not None and row.constant.effect is Effect.ALLOW
-
-
-def _said(row: Row) -> object:
-    constant = row.constant
-    if constant is not None:
-        return constant.effect, constant.reason, constant.entries, row.inputs
-    return row
+        one = row.constant
+        key = _Meet, row if one is None else (one.effect, one.reason, one.entries, row.inputs)
+        found = self._said[row] = self._known.setdefault(key, Key(key))
+        return found
 
 
 def _constant(sets: Iterable[RuleSet], tool: str) -> Effect | None:
@@ -416,9 +401,6 @@ def _constant(sets: Iterable[RuleSet], tool: str) -> Effect | None:
             return None
         strictest &= outcome.effect
     return strictest
-
-
-# Which calls two tables decide differently.
 
 
 @seldom_collecting()
@@ -449,9 +431,6 @@ def decided(old: Table, new: Table, difference: Difference) -> Difference:
     return Difference(tool, call, *(lookup.decide(call, remember=False) for lookup in lookups))
 
 
-# Differences as they are told: each once, and of tools that a call can name.
-
-
 def internal_tools(dialects: Iterable[Dialect]) -> frozenset[str]:
     """Return the names that no call has: those of what shell commands do to files."""
     return frozenset[str]().union(*(dialect.shell.files.inner for dialect in dialects))
@@ -475,41 +454,28 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
     dialects = {part.rules.dialect for table in tables for part in table.use.parts}
     internal = internal_tools(dialects)
     checked = bool(dialects) and all(dialect.checks for dialect in dialects)
-    once: dict[tuple[object, ...], Difference] = {}
     # Under the name that all have for the tool, where they have one.
-    common: dict[str, str] = {}
+    once: dict[tuple[str, str, Decision, Decision], Difference] = {}
     for difference in differences:
-        if difference.tool in internal or is_idle(difference, checked=checked):
-            continue
         tool = difference.tool
-        if tool not in common:
-            names = {dialect.canonical(tool) for dialect in dialects}
-            common[tool] = names.pop() if len(names) == 1 else tool
-        name = common[tool]
+        if tool in internal or is_idle(difference, checked=checked):
+            continue
+        names = {dialect.canonical(tool) for dialect in dialects}
+        name = names.pop() if len(names) == 1 else tool
         key = (name, str(difference.call), difference.before, difference.after)
         if key not in once or tool == name:
             once[key] = difference
-    spoken = {key for key, d in once.items() if _is_spoken(d.before) or _is_spoken(d.after)}
-    if not spoken:
-        return tuple(once.values())
-    outcomes = {(name, d.before, d.after) for (name, *_), d in once.items()}
+    outcomes = {(name, *decisions) for name, _, *decisions in once}
     return tuple(
-        d
-        for key, d in once.items()
-        if key not in spoken or (key[0], _plain(d.before), _plain(d.after)) not in outcomes
-    )
-
-
-def _is_spoken(decision: Decision) -> bool:
-    """Return whether a host asks by a line of its own, as it does where no line speaks."""
-    return (
-        decision.reason is Reason.DEFAULT
-        and decision.effect is Effect.ASK
-        and bool(decision.because)
-        and all(rule.place is None for rule in decision.because)
+        difference
+        for (name, _, *decisions), difference in once.items()
+        if (plain := [*map(_plain, decisions)]) == decisions or (name, *plain) not in outcomes
     )
 
 
 def _plain(decision: Decision) -> Decision:
-    """Return what a call gets as if no line spoke of it that a host asks by all the same."""
-    return evolve(decision, because=()) if _is_spoken(decision) else decision
+    """Return what a call gets where a host asks for it by a line of its own, as if by none."""
+    is_asked = decision.reason is Reason.DEFAULT and decision.effect is Effect.ASK
+    if not is_asked or any(rule.place is not None for rule in decision.because):
+        return decision
+    return evolve(decision, because=())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, product
 from pathlib import Path
 from typing import Final
@@ -37,6 +38,11 @@ __all__ = [
 
 Call = dict[str, object]
 
+# Of these what cannot be read counts as empty.
+_EMPTY_IF_UNREAD: Final = frozenset(
+    (ArgumentKind.LENIENT, ArgumentKind.FILES, ArgumentKind.JOINED, ArgumentKind.JSON)
+)
+
 # Names for an argument that no rule names; rules may name some of them.
 _NAMES: Final = ("argument", "input", "text", "value", "content")
 
@@ -49,8 +55,8 @@ class CallShape:
         dialect: how the host reads them.
         argument: what rules apply to.
         parameters: other arguments, the same in all of these calls.
-        sole: the one argument of a call that has no other, where no one described the
-            tool: a rule that names it and one that does not apply to the same text.
+        sole: the one argument of a call that has no other, of a tool that no one described:
+            a rule that names it and one that does not apply to the same text.
         named: the arguments that rules name.
         behind: the folder, as it is spelled, behind whose name the text of a path begins.
 
@@ -81,29 +87,22 @@ class CallShape:
     @property
     def domain(self) -> Domain:
         """The texts that a witness may have."""
-        return self._domains[0]
+        match self.argument.kind:
+            case ArgumentKind.COMMAND:
+                return COMMANDS
+            case ArgumentKind.JSON:
+                return OBJECTS
+            case ArgumentKind.PATH if self.argument.trimmed:
+                return TRIMMED_PATHS
+            case ArgumentKind.JOINED:
+                return joined(len(self.argument.fields))
+            case kind:
+                return _framed(*self._frame) if self._is_whole else KINDS[kind].domain
 
     @property
     def wider(self) -> Domain | None:
         """All texts that are possible, where these are more."""
-        return self._domains[1]
-
-    @property
-    def _domains(self) -> tuple[Domain, Domain | None]:
-        match self.argument.kind:
-            case ArgumentKind.COMMAND:
-                return COMMANDS, None
-            case ArgumentKind.JSON:
-                return OBJECTS, BRACED
-            case ArgumentKind.PATH if self.argument.trimmed:
-                return TRIMMED_PATHS, None
-            case ArgumentKind.JOINED:
-                return joined(len(self.argument.fields)), None
-            case kind if self._is_whole:
-                before, after = self._frame
-                return _framed(before, after), BRACED
-            case kind:
-                return KINDS[kind].domain, None
+        return BRACED if self.argument.kind is ArgumentKind.JSON or self._is_whole else None
 
     @property
     def _is_whole(self) -> bool:
@@ -116,13 +115,10 @@ class CallShape:
 
     @property
     def _frame(self) -> tuple[str, str]:
+        """What is before and after the one text in the JSON of all arguments."""
         mark = "\uf8ff"
-        shown = json.dumps(
-            {**self.parameters, self._free: mark},
-            sort_keys=True,
-            ensure_ascii=False,
-            separators=(",", ":"),
-        )
+        arguments = {**self.parameters, self._free: mark}
+        shown = json.dumps(arguments, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         before, _, after = shown.partition(mark)
         return before, after
 
@@ -164,13 +160,8 @@ class CallShape:
         match self.argument:
             case Argument(kind=ArgumentKind.TEXT, fields=()):
                 return None  # whatever it is called with is read
-            case Argument(
-                kind=ArgumentKind.LENIENT
-                | ArgumentKind.FILES
-                | ArgumentKind.JOINED
-                | ArgumentKind.JSON
-            ):
-                return None  # what cannot be read counts as empty
+            case Argument(kind=kind) if kind in _EMPTY_IF_UNREAD:
+                return None
             case Argument(absent=None):
                 return {**self.parameters}
             case argument:
@@ -202,19 +193,13 @@ def witness_call(dialect: Dialect, argument: Argument, text: str) -> Call:
             parts = text.split(" ", len(argument.fields) - 1)
             return dict(zip(argument.fields, parts, strict=False))
         case ArgumentKind.JSON:
-            return _object(text)
+            with suppress(ValueError, RecursionError):
+                if isinstance(found := json.loads(text), dict):
+                    return found
+            return {"argument": text}
         case _:
             pass
     return {argument.fields[0] if argument.fields else "argument": text}
-
-
-def _object(text: str) -> Call:
-    """Return the arguments that *text* is the JSON of, or else an argument that holds it."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {"argument": text}
 
 
 def _as_typed(dialect: Dialect, path: str) -> str:
@@ -238,14 +223,8 @@ def _in_own_letters(dialect: Dialect, path: str) -> str:
     return path
 
 
-# What a call gets of both sides, as a pair: which changes there are, and which say more.
-#
-# A reviewer is told every pair of effects that some call has: that a call which was denied runs
-# unasked now is another thing than that a person is asked. What else a command does may be asked
-# for on both sides alike, so that of commands one pair stands for another (`weaker`).
-
-
-# What a call gets before and after.
+# What a call gets before and after. A reviewer is told every pair that some call has: that a call
+# which was denied runs unasked now is another thing than that a person is asked.
 Effects = tuple[Effect, Effect]
 
 CHANGES: Final = frozenset((one, other) for one, other in product(Effect, Effect) if one != other)
@@ -289,7 +268,7 @@ def signature(found: Difference) -> object:
 
 
 def _written(found: Difference) -> object:
-    """Return the same by the rules that a file has: those of a host are told together."""
+    """Return the same by the rules that a file has."""
     by_rules = (
         tuple(because for because in decision.because if because.place is not None)
         for decision in (found.before, found.after)
@@ -319,9 +298,6 @@ def stronger(changes: Container[Effects]) -> set[Effects]:
     return {each for each in CHANGES if any(left in changes for left in weaker([each]))}
 
 
-# Witnesses that people would type, in place of what a search finds.
-
-
 # Of so many differences a better call is looked for: a reader sees fewer.
 _MOST: Final = 100
 
@@ -343,14 +319,7 @@ def ordinary(differences: Iterable[Difference], old: Table, new: Table) -> Itera
 
 
 def _ordinary(difference: Difference, old: Table, new: Table) -> Difference:
-    """Return a difference by the call that people think of first, of those decided like its own.
-
-    Args:
-        difference: of the two tables.
-        old: what its first decision is of.
-        new: what its second is of.
-
-    """
+    """Return a difference by the call that people think of first, of those decided like its own."""
 
     def decided(call: Call, tool: str = difference.tool) -> Difference:
         lookups = (old.lookup(tool), new.lookup(tool))
@@ -407,28 +376,19 @@ def _texts(dialect: Dialect, kind: ArgumentKind, rules: Sequence[str]) -> Iterat
                 yield f"https://{host}/"
             case _:
                 pass
-    match kind:
-        case ArgumentKind.COMMAND:
-            yield from _KNOWN["any_command"]
-            # What runs without a rule needs one behind a program that starts it.
-            for found in filter(None, map(_RULE.fullmatch, rules)):
-                yield from (f"time {text}" for text in islice(_commands(found[2]), 2))
-        case ArgumentKind.PATH:
-            yield from _KNOWN["any_file"]
-        case ArgumentKind.URL:
-            yield "https://example.com/"
-        case _:
-            pass
+    yield from _KNOWN["any"].get(kind.name, ())
+    if kind is ArgumentKind.COMMAND:
+        # What runs without a rule needs one behind a program that starts it.
+        for found in filter(None, map(_RULE.fullmatch, rules)):
+            yield from (f"time {text}" for text in islice(_commands(found[2]), 2))
 
 
 def _commands(pattern: str) -> Iterator[str]:
     """Yield commands that a pattern may match."""
     start = re.sub(r"(?::| )\*$", "", pattern)
     if "*" in start:
-        words = _KNOWN["programs"] if start[0] == "*" else _WORDS
-        words = ("", *words) if re.search(r"\w\*", start) else words
-        words = ("push origin", *words) if start.startswith("git *") else words
-        words = ("cat ", *words) if re.match(r"\*[\w.]", start) else words
+        words = [word for form, word in _KNOWN["stars"].items() if re.search(form, start)]
+        words += _KNOWN["programs"] if start[0] == "*" else _WORDS
         # A star before an option, or at the end of a word, stands for nothing; the last of several
         # that stands alone needs a word.
         spare = re.sub(r"\*(?=-)|(?<=\w)\*$", "", start) + f" {_WORDS[0]}" * (start != pattern)

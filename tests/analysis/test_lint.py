@@ -877,11 +877,11 @@ def test_a_junit_report_of_nothing_has_a_test_that_passes(run, tmp_path) -> None
 def test_a_rule_for_commands_is_compared_once_with_the_files_that_these_open(monkeypatch) -> None:
     compared: list[str] = []
 
-    def counted(wanted: object, tool: str, *rest: object) -> object:
+    def counted(tool: str, *rest: object) -> object:
         compared.append(tool)
-        return compare.compare_until(wanted, tool, *rest)
+        return compare.compare(tool, *rest)
 
-    monkeypatch.setattr("policy.compare.dead_rules.compare_until", counted)
+    monkeypatch.setattr("policy.compare.dead_rules.compare", counted)
     content = json.dumps({"permissions": {"allow": ["Bash(xargs -n 1 *)", "Bash(xargs *)"]}})
     (project,) = load_tree(Memory({".claude/settings.json": content})).projects
     table = project.enforced.start("main").table

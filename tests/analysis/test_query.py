@@ -223,7 +223,7 @@ def test_a_rule_that_only_repeats_another_is_redundant_and_says_which() -> None:
     assert (narrow.what, wide.what) == ("redundant", "live")
     assert [by.rule for by in narrow.by] == ["m__a(a*)"]
     assert wide.witness is not None
-    assert rules.decide(wide.witness.tool, wide.witness.call).effect is ALLOW
+    assert rules.decide(*wide.witness).effect is ALLOW
 
 
 def test_a_rule_that_only_two_together_cover_is_found() -> None:
@@ -330,7 +330,7 @@ def test_a_rule_is_live_just_when_some_call_needs_it(name: str) -> None:
             if differs and len(rules.use.parts) == 1:
                 assert standing.what == "live"
             if standing.witness is not None:
-                found = (standing.witness.tool, standing.witness.call)
+                found = standing.witness
                 assert rules.decide(*found).effect is not without.decide(*found).effect
 
 

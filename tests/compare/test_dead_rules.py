@@ -63,8 +63,8 @@ def test_a_rule_of_another_link_covers_what_is_met_with_it() -> None:
 def test_a_rule_that_is_left_out_is_shown_by_a_call_that_others_decide() -> None:
     (denied,) = (each for each in shadowing(table("deny Bash(rm *)")) if each.what == REDUNDANT)
     assert denied.without is not None
-    assert denied.without.shown.call == {"command": "rm"}
-    assert denied.without.decision.effect is Effect.DENY
+    assert denied.without.call == {"command": "rm"}
+    assert denied.without.after.effect is Effect.DENY
 
 
 def test_what_is_left_of_an_effort_is_told_apart_from_what_is_live() -> None:

@@ -205,7 +205,7 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
         if _is_reported(positions, standings):
             # The agent that does not grant what the rule of the last one does.
             shown = alone.found[mark][0].witness
-            links = by[mark].table.decide(shown.tool, shown.call).links if shown else ()
+            links = by[mark].table.decide(*shown).links if shown else ()
             above = (links or by[mark].names)[0]
             yield positions.finding("not-handed-on", standings[0].rule, above=above)
 
@@ -256,10 +256,10 @@ def _finding(positions: Positions, standings: list[RuleStanding]) -> Finding:
         cover = f"; `{by.rule}`{f' at {by.place}' if by.place else ''} covers it"
     elif without is not None:
         # What a call gets without a rule that no other alone covers.
-        others = dict.fromkeys(f"`{each.rule}`" for each in without.decision.because)
+        others = dict.fromkeys(f"`{each.rule}`" for each in without.after.because)
         why = f"by {' and '.join(others)}" if others else "where no rule applies to it"
-        call = f"{without.shown.tool}({', '.join(map(str, without.shown.call.values()))})"
-        cover = f"; `{visible(call)}` gets {without.decision.effect} {why}"
+        call = f"{without.tool}({', '.join(map(str, without.call.values()))})"
+        cover = f"; `{visible(call)}` gets {without.after.effect} {why}"
     # A rule of another file may be there for others, or be gone tomorrow.
     span, same = positions.span(rule.place, rule.rule), False
     if by is not None and by.place is not None and rule.place is not None:
