@@ -40,8 +40,7 @@ CanUseTool = Callable[[str, dict[str, Any], Any], Awaitable[Any]]
 class PolicyHook:
     """Decides the calls of one session before they run, with the guard of its main conversation.
 
-    Raises:
-        SpawnDenied: no running call leads to its agent.
+    Raises SpawnDenied: no running call leads to its agent.
     """
 
     def __init__(self, guard: Guard) -> None:

@@ -158,8 +158,7 @@ class PolicyMiddleware(Middleware):
     ) -> Verdict:
         """Return the verdict on a request for a resource or a prompt, where it is granted.
 
-        Raises:
-            AuthorizationError: it is denied.
+        Raises AuthorizationError: it is denied.
         """
         verdict = self._here(context).check(tool, arguments)
         if verdict.effect is Effect.ASK and not await self._approves(context, verdict):
@@ -184,8 +183,7 @@ class PolicyMiddleware(Middleware):
 
         Since 2026-07-28 the client calls again with the answer.
 
-        Raises:
-            ToolError: it is not approved.
+        Raises ToolError: it is not approved.
         """
         message = context.message
         tool, arguments = message.name, message.arguments or {}

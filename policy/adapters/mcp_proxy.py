@@ -50,9 +50,6 @@ class MessageRefused(Exception):
     """A message that another reader may take for a different one."""
 
 
-# --- reading messages ----------------------------------------------------------------
-
-
 def _read(line: bytes) -> Any:
     """Return the message on a line. Raises MessageRefused where readers may disagree on it."""
     # Some readers end a line at a carriage return, which is white space in JSON.
@@ -67,9 +64,8 @@ def _read(line: bytes) -> Any:
 def _check_object(value: Any, keys: frozenset[str]) -> _Object:
     """Return *value*, an object.
 
-    Raises:
-        MessageRefused: it is no object, has a key that a reader may take for one of *keys*, or
-            a method that is no text.
+    Raises MessageRefused: it is no object, has a key that a reader may take for one of *keys*,
+    or a method that is no text.
     """
     if not isinstance(value, dict):
         raise MessageRefused("expected an object")
@@ -89,9 +85,8 @@ def _folded(key: str) -> str:
 def _check_params(value: Any, keys: frozenset[str]) -> _Object:
     """Return *value*, the parameters of a request.
 
-    Raises:
-        MessageRefused: as `_check_object`; or a text holds half a character, which readers
-            replace in different ways.
+    Raises MessageRefused: as `_check_object`; or a text holds half a character, which readers
+    replace in different ways.
     """
     params = _check_object(value, keys)
     try:
@@ -148,9 +143,6 @@ def _asks_in_result(params: _Object) -> bool:
     return found
 
 
-# --- writing messages ----------------------------------------------------------------
-
-
 def _line(message: Any) -> bytes:
     """Return a message, or a batch, as a line."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
@@ -175,8 +167,6 @@ def _error(number: object, kind: int, message: str) -> bytes:
     error = {"code": kind, "message": message}
     return _line({"jsonrpc": "2.0", "id": number, "error": error})
 
-
-# --- resources and prompts -------------------------------------------------------------
 
 _RESOURCE: Final = frozenset({"uri", "_meta"})
 _REFERENCE: Final = frozenset({"type", "uri", "name"})
@@ -213,8 +203,7 @@ class ContentGate:
     def verdict(self, method: str, params: object) -> Verdict | None:
         """Return what a request gets; None where it passes undecided.
 
-        Raises:
-            MessageRefused: another reader may take it for a different one.
+        Raises MessageRefused: another reader may take it for a different one.
         """
         kind, keys = _DECIDED[method]
         if not kind:
@@ -273,8 +262,6 @@ def _spellings(field: str, value: str) -> Iterator[str]:
         if folded != value:
             yield folded
 
-
-# --- messages between a client and a server ---------------------------------------------
 
 # Since this version a question takes the place of a result, and the client calls again.
 _ASKING_IN_RESULT: Final = "2026-07-28"
@@ -450,8 +437,6 @@ class Gate:
         return len(result[kind]) != len(listed)
 
 
-# --- the two processes ----------------------------------------------------------------
-
 # Seconds for a server to end after its input has ended, and after a signal.
 _PATIENCE: Final = 5.0
 _PIECE: Final = 1 << 16
@@ -464,8 +449,7 @@ def run_proxy(command: Sequence[str], guard: Guard, content: ContentGate | None 
 
     The client is at standard input and output.
 
-    Raises:
-        PolicyError: the server cannot be started.
+    Raises PolicyError: the server cannot be started.
     """
     try:
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603

@@ -46,8 +46,7 @@ class PolicyAgent(Agent):
     async def get_all_tools(self, run_context: Any) -> list[Any]:
         """Return the tools that can be allowed, each deciding its calls.
 
-        Raises:
-            TypeError: a handoff was added to the list without a guard.
+        Raises TypeError: a handoff was added to the list without a guard.
         """
         # Every turn of a run calls this, and any code may change the list in between.
         if not all(map(self._decides, self.handoffs)):
@@ -66,8 +65,7 @@ class PolicyAgent(Agent):
 def guarded(agent: Any, guard: Guard) -> Any:
     """Return *agent* with tools and handoffs that *guard* decides.
 
-    Raises:
-        TypeError: *agent* has a class of its own, which may run tools in other ways.
+    Raises TypeError: *agent* has a class of its own, which may run tools in other ways.
     """
     if type(agent) is not Agent:
         msg = f"expected an `Agent`, found `{type(agent).__name__}`"

@@ -54,8 +54,7 @@ def deciding(
         reading: ``attenuated`` or ``enforced``.
         home: the home folder of the users of the log, absolute; "" where unknown.
 
-    Raises:
-        PolicyError: *compiled* is no compiled policy; raised here and not on the workers.
+    Raises PolicyError: *compiled* is no compiled policy; raised here and not on the workers.
     """
     compiled_from_json(compiled)
 

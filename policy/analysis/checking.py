@@ -140,7 +140,6 @@ class Checker:
 
         Raises:
             PolicyError: the call is invalid and not of a stream, or `--chain` is no chain.
-
         """
         try:
             if not asked.problem:

@@ -33,21 +33,14 @@ Names = tuple[str, ...]
 
 @frozen(order=True)
 class FileChange:
-    """A file that differs.
+    """A file that differs."""
 
-    Attributes:
-        path: relative to both trees.
-        what: what it was read as, or what kind of file it is.
-        status: ``read``, ``not read``, or ``in error``: not understood at all, on one side
-            or both (`is_unreadable`). Mistakes in a file that is read are findings.
-        errors: how many findings of the new side are errors in this file.
-
-    """
-
-    path: str
-    what: str
+    path: str  # relative to both trees
+    what: str  # what it was read as, or what kind of file it is
+    # ``read``, ``not read``, or ``in error``: not understood at all, on one side or both
+    # (`is_unreadable`). Mistakes in a file that is read are findings.
     status: str
-    errors: int = 0
+    errors: int = 0  # how many findings of the new side are errors in this file
 
 
 def changed_files(
@@ -80,27 +73,18 @@ def _content(tree: Tree, path: str) -> bytes | None:
 
 @frozen
 class Change:
-    """Calls that are decided differently.
+    """Calls that are decided differently."""
 
-    Attributes:
-        project: where, as `Project.title`.
-        chain: the shortest chain it concerns.
-        also: further chains it concerns in the same way, in some of *readings*.
-        readings: ``attenuated``, ``enforced`` or both.
-        what: ``rule``, or ``agent-added`` and ``agent-removed`` for a chain
-            that can, or can no longer, come about.
-        difference: tool, witness and the two decisions.
-        why: why further calls of this chain may be decided differently; nothing where
-            none are.
-
-    """
-
-    project: str
-    chain: tuple[str, ...]
+    project: str  # where, as `Project.title`
+    chain: tuple[str, ...]  # the shortest chain it concerns
+    # Further chains it concerns in the same way, in some of *readings*.
     also: tuple[tuple[str, ...], ...]
-    readings: tuple[str, ...]
+    readings: tuple[str, ...]  # ``attenuated``, ``enforced`` or both
+    # ``rule``, or ``agent-added`` and ``agent-removed`` for a chain that can, or can no longer,
+    # come about.
     what: str
-    difference: Difference
+    difference: Difference  # tool, witness and the two decisions
+    # Why further calls of this chain may be decided differently; nothing where none are.
     why: tuple[str, ...] = ()
 
     @property
@@ -126,18 +110,11 @@ class Change:
 
 @frozen
 class Diff:
-    """What differs between two workspaces.
+    """What differs between two workspaces."""
 
-    Attributes:
-        changes: widened before narrowed.
-        files: every file that differs and may say something about agents.
-        why: why something else may differ in the files that were read; nothing where
-            nothing does.
-
-    """
-
-    changes: tuple[Change, ...]
-    files: tuple[FileChange, ...]
+    changes: tuple[Change, ...]  # widened before narrowed
+    files: tuple[FileChange, ...]  # every file that differs and may say something about agents
+    # Why something else may differ in the files that were read; nothing where nothing does.
     why: tuple[str, ...] = ()
 
     @property
@@ -241,9 +218,6 @@ def without(project: Project, workspace: Workspace) -> Project | None:
     files = {file.path for file in project.files}
     unreadable = {found.place.file for found in workspace.findings if is_unreadable(found)}
     return project.bare() if project.bare and files.isdisjoint(unreadable) else None
-
-
-# --- chain by chain ------------------------------------------------------------------------
 
 
 def _chain_changes(

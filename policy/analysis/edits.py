@@ -45,18 +45,11 @@ _MOST_LOADED: Final = 120
 
 @frozen(eq=False)
 class TextEdit:
-    """What a file lost and gained in one place.
+    """What a file lost and gained in one place."""
 
-    Attributes:
-        removed: where the old text stands; None where nothing was removed.
-        added: where the new text stands; None where nothing was added.
-        key: the word in front of an item of a list, e.g. ``tools``; "" for whole lines.
-
-    """
-
-    removed: Span | None
-    added: Span | None
-    key: str = ""
+    removed: Span | None  # where the old text stands; None where nothing was removed
+    added: Span | None  # where the new text stands; None where nothing was added
+    key: str = ""  # the word in front of an item of a list, e.g. ``tools``; "" for whole lines
 
     @property
     def place(self) -> Place:
@@ -84,9 +77,6 @@ class TextEdit:
             return span.start <= span.source.offset(place.line, place.column) < span.end
         except IndexError:
             return False
-
-
-# --- texts ---------------------------------------------------------------------------------
 
 
 @frozen(eq=False)
@@ -352,16 +342,12 @@ def _with_commas(text: str) -> str:
     return "".join(parts)
 
 
-# --- trees ---------------------------------------------------------------------------------
-
-
 class Edits:
     """The edits between two trees, and the trees between them.
 
     Args:
         files: those that differ; one that is not understood is one edit, as one that came or went.
         renamed: path of the new tree -> the path that has its place in the old one.
-
     """
 
     def __init__(
@@ -405,21 +391,13 @@ def _source(tree: Tree, path: str) -> FileText | None:
         return None  # not there, or not to be read
 
 
-# --- what makes a change -------------------------------------------------------------------
-
-
 @frozen(eq=False)
 class EditEffect:
-    """Edits that are needed together, and the changes that they make.
+    """Edits that are needed together, and the changes that they make."""
 
-    Attributes:
-        edits: without them the changes are gone; none where no edit of a text explains them.
-        changes: what they make, each with the chains of which they make it.
-
-    """
-
+    # Without them the changes are gone; none where no edit of a text explains them.
     edits: tuple[TextEdit, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[Change, ...]  # what they make, each with the chains of which they make it
 
     @property
     def widened(self) -> bool:

@@ -35,17 +35,11 @@ from policy.tables.dialect import ArgumentKind
 
 @frozen
 class Obstacle:
-    """What stands between a call and its running without confirmation.
+    """What stands between a call and its running without confirmation."""
 
-    Attributes:
-        kind: as people know it, e.g. ``no rule`` or ``a redirection``.
-        because: the rule that asks; None for every other kind.
-        text: what no rule can know, e.g. ``$(date)``; "" where rules may help.
-    """
-
-    kind: str
-    because: Because | None = None
-    text: str = ""
+    kind: str  # as people know it, e.g. ``no rule`` or ``a redirection``
+    because: Because | None = None  # the rule that asks; None for every other kind
+    text: str = ""  # what no rule can know, e.g. ``$(date)``; "" where rules may help
 
     @property
     def has_rules(self) -> bool:
@@ -55,29 +49,20 @@ class Obstacle:
 
 @define
 class FrictionGroup:
-    """Calls with one obstacle.
-
-    Attributes:
-        example: one of them.
-        calls: how many they are.
-        distinct: how many of them differ.
-        rules: that would allow all of them, the narrowest; () where none is known.
-        links: the agents that lack them.
-        grants: a call that the rules allow beside those of the group, which no rule allows yet.
-        exact: whether there is none, where *grants* is None.
-        members: those that differ.
-    """
+    """Calls with one obstacle."""
 
     obstacle: Obstacle
     chain: tuple[str, ...]
-    example: Record
-    calls: int = 0
-    distinct: int = 0
+    example: Record  # one of them
+    calls: int = 0  # how many they are
+    distinct: int = 0  # how many of them differ
+    # That would allow all of them, the narrowest; () where none is known.
     rules: tuple[str, ...] = ()
-    links: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()  # the agents that lack them
+    # A call that the rules allow beside those of the group, which no rule allows yet.
     grants: Difference | None = None
-    exact: bool = True
-    members: list[Record] = field(factory=list, repr=False)
+    exact: bool = True  # whether there is none, where *grants* is None
+    members: list[Record] = field(factory=list, repr=False)  # those that differ
 
 
 @frozen

@@ -30,17 +30,11 @@ if TYPE_CHECKING:
 
 @frozen
 class Hosts:
-    """The options of ``--user``, ``--managed`` and ``--from``: how files of hosts are read.
+    """The options of ``--user``, ``--managed`` and ``--from``: how files of hosts are read."""
 
-    Attributes:
-        user: the folder of a user, "" for none.
-        managed: the folder of an administrator, "" for none.
-        start: the folder that a session is started in, "" for every one.
-    """
-
-    user: str = ""
-    managed: str = ""
-    start: str = ""
+    user: str = ""  # the folder of a user, "" for none
+    managed: str = ""  # the folder of an administrator, "" for none
+    start: str = ""  # the folder that a session is started in, "" for every one
 
     @classmethod
     def of(cls, options: Namespace) -> Hosts:
@@ -119,9 +113,8 @@ def load(
     Where *hosts* say in which folder a session is started, those of its checkout. *root* is the
     folder of the project, if it is not that of the files.
 
-    Raises:
-        PolicyError: *text* names none of these, a profile is unknown, or no file is read and
-            that is not called *empty*.
+    Raises PolicyError: *text* names none of these, a profile is unknown, or no file is read and
+    that is not called *empty*.
     """
     from policy.files.opening import open_tree  # noqa: PLC0415  # as above
 
@@ -193,9 +186,6 @@ def with_something(found: InputTree) -> InputTree:
     if found.tree.root is not None and start_place(found.tree.root).folder:
         help_ += "; `policy audit --from` shows what a session reads that starts here"
     raise PolicyError(NOTHING_READ, file=workspace.label, help=help_)
-
-
-# --- policies that decide ------------------------------------------------------------------
 
 
 @frozen

@@ -27,19 +27,14 @@ from policy.tables.table import Ceiling, LinkedRules, Table
 
 @frozen
 class Remedy:
-    """Rules that allow a call together.
+    """Rules that allow a call together."""
 
-    Attributes:
-        rules: as matchers.
-        links: the agents whose rules they have to be among; () where all have the same.
-        delegating: those of them that have a list of what they hand on, where they belong.
-        runs: a command by which the rules allow any command, or "".
-    """
-
-    rules: tuple[str, ...]
+    rules: tuple[str, ...]  # as matchers
+    # The agents whose rules they have to be among; () where all have the same.
     links: tuple[str, ...]
+    # Those of them that have a list of what they hand on, where they belong.
     delegating: tuple[str, ...] = ()
-    runs: str = ""
+    runs: str = ""  # a command by which the rules allow any command, or ""
 
 
 # Rules of which each is left out in turn.
@@ -164,9 +159,6 @@ def _placed(chain: Chain, table: Table) -> Decider:
     return table if chain.place is None else chain.place.of(table)
 
 
-# --- the narrowest rules for a call ------------------------------------------------
-
-
 def clauses_of(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
     """Return what a command does, by the last agent of *chain* that has a rule for the tool."""
     # An agent without one reads no command.
@@ -288,9 +280,6 @@ def _path(text: str, dialect: Dialect) -> str:
     return f"/{path}"
 
 
-# --- several rules as one ----------------------------------------------------------
-
-
 def folded(rules: Iterable[str], least: int, dialect: Dialect) -> dict[str, tuple[str, ...]]:
     """Return *rules*, those that are alike as one: rule -> the rules it stands for.
 
@@ -340,9 +329,6 @@ def _pattern_of(rules: Sequence[str], dialect: Dialect) -> str:
     while any(" ".join(words).count(quote) % 2 for quote in "\"'"):
         words.pop()
     return f"{tool}({' '.join(words)} *)" if len(words) > 1 else ""
-
-
-# --- what no rule can know -----------------------------------------------------------
 
 
 # How a text begins that no rule can know -> what the text is.

@@ -39,8 +39,6 @@ from policy.tables.table import LinkedRules, Table
 if TYPE_CHECKING:
     from policy.analysis.reach.query import Excess
 
-# --- the spawn graph -----------------------------------------------------------------------
-
 
 def spawn_changes(old: Workspace, new: Workspace) -> dict[str, tuple[tuple[str, str, str], ...]]:
     """Return the edges that each project gained and lost, by its title.
@@ -68,9 +66,6 @@ def _edges(project: Project | None) -> set[tuple[str, str]]:
     return edges
 
 
-# --- findings -------------------------------------------------------------------
-
-
 def new_findings(
     old: Iterable[Finding], new: Iterable[Finding], renamed: Mapping[str, str]
 ) -> tuple[Finding, ...]:
@@ -95,8 +90,6 @@ def new_findings(
 def _text(finding: Finding) -> str:
     return finding.span.text if finding.span and finding.span.text else finding.message
 
-
-# --- rules ---------------------------------------------------------------------------------
 
 # A rule as it is written, what it says, and where it stands.
 Rule = tuple[str, Effect, Place]
@@ -213,8 +206,6 @@ def _is_same(before: Project, after: Project, *, proven: bool) -> bool:
     return True
 
 
-# --- the review ----------------------------------------------------------------------------
-
 # What a file that differs does, the gravest first: it is not read or understood, and what it grants
 # is not known; it may explain what nothing else does; nothing; it makes changes.
 FILE_EFFECTS: Final = ("unread", "error", "unknown", "none", "decisions")
@@ -229,40 +220,26 @@ Granted = Mapping[tuple[str, Names], tuple[Table, Classes]]
 
 @frozen
 class DiffReport:
-    """A diff with everything else that a reviewer asks.
+    """A diff with everything else that a reviewer asks."""
 
-    Attributes:
-        old: the name of the old side.
-        new: the name of the new side.
-        diff: the changes.
-        edits: the edits of texts.
-        effects: what these change, those that grant more first.
-        rules: the rules that went, and those that came.
-        idle: the edits of rules without which every call is decided the same.
-        classes: project -> class of tools -> tools.
-        grants: the tables of added and removed agents.
-        spawns: project -> the edges of its spawn graph that came and went.
-        excess: what the new side grants beyond a maximum.
-        more_excess: why it may be more; nothing where it is not.
-        findings: of the new side alone (`new_findings`).
-        modes: other permission modes in which calls change that do not where sessions start, and
-            whether more is granted.
-
-    """
-
-    old: str
-    new: str
-    diff: Diff
-    edits: tuple[TextEdit, ...] = ()
-    effects: tuple[EditEffect, ...] = ()
+    old: str  # the name of the old side
+    new: str  # the name of the new side
+    diff: Diff  # the changes
+    edits: tuple[TextEdit, ...] = ()  # the edits of texts
+    effects: tuple[EditEffect, ...] = ()  # what these change, those that grant more first
+    # The rules that went, and those that came.
     rules: tuple[Sequence[Rule], Sequence[Rule]] = ((), ())
+    # The edits of rules without which every call is decided the same.
     idle: frozenset[TextEdit] = frozenset()
-    classes: Mapping[str, Classes] = field(factory=dict)
-    grants: Granted = field(factory=dict)
+    classes: Mapping[str, Classes] = field(factory=dict)  # project -> class of tools -> tools
+    grants: Granted = field(factory=dict)  # the tables of added and removed agents
+    # Project -> the edges of its spawn graph that came and went.
     spawns: Mapping[str, Sequence[tuple[str, str, str]]] = field(factory=dict)
-    excess: tuple[Excess, ...] = ()
-    more_excess: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    excess: tuple[Excess, ...] = ()  # what the new side grants beyond a maximum
+    more_excess: tuple[str, ...] = ()  # why it may be more; nothing where it is not
+    findings: tuple[Finding, ...] = ()  # of the new side alone (`new_findings`)
+    # Other permission modes in which calls change that do not where sessions start, and whether
+    # more is granted.
     modes: Mapping[str, bool] = field(factory=dict)
 
     def rules_of(self, edit: TextEdit, side: int) -> list[Rule]:
@@ -319,9 +296,7 @@ def review(
         readings: those that are compared.
         maximum: a policy of one agent that the second side should not exceed.
 
-    Raises:
-        PolicyError: it is not of one agent, or a rule of it matches no call.
-
+    Raises PolicyError: it is not of one agent, or a rule of it matches no call.
     """
     place = _in_one_place(trees, workspaces[0])
     old, new = sides = workspaces[0], place(workspaces[1])

@@ -52,23 +52,17 @@ _SPAWNS: Final = frozenset({SPAWN_TOOL, "Agent"})
 
 @frozen
 class UsedCall:
-    """A distinct call that was made *times* times, as `Record` has it.
-
-    Attributes:
-        effect: what it gets of the policy in force, or got, as the log has it.
-        rules: that it needs, the narrowest.
-        why: why no rule covers it, or "".
-    """
+    """A distinct call that was made *times* times, as `Record` has it."""
 
     chain: tuple[str, ...]
     tool: str
     arguments: dict[str, object] = field(eq=False)
-    effect: Effect
+    effect: Effect  # what it gets of the policy in force, or got, as the log has it
     cwd: str = ""
     project: str = ""
     times: int = field(default=1, eq=False)
-    rules: tuple[str, ...] = ()
-    why: str = field(default="", eq=False)
+    rules: tuple[str, ...] = ()  # that it needs, the narrowest
+    why: str = field(default="", eq=False)  # why no rule covers it, or ""
 
 
 # An agent that may do nothing, with rules about commands so that these are read.
@@ -431,24 +425,15 @@ def _is_excess(difference: Difference) -> bool:
 
 @frozen
 class Proposal:
-    """A policy that covers what was used.
+    """A policy that covers what was used."""
 
-    Attributes:
-        text: the file.
-        agents: how many agents it is about.
-        rules: how many rules it has.
-        covered: how many calls get what they got.
-        uncovered: calls that no rule could be written for, or that get less.
-        left_out: why other calls are not to be covered.
-        why: why it is not proven that nothing exceeds the policy in force, if there is one.
-    """
-
-    text: str
-    agents: int
-    rules: int
-    covered: int
-    uncovered: tuple[UsedCall, ...]
-    left_out: Undecided
+    text: str  # the file
+    agents: int  # how many agents it is about
+    rules: int  # how many rules it has
+    covered: int  # how many calls get what they got
+    uncovered: tuple[UsedCall, ...]  # calls that no rule could be written for, or that get less
+    left_out: Undecided  # why other calls are not to be covered
+    # Why it is not proven that nothing exceeds the policy in force, if there is one.
     why: tuple[str, ...] = ()
 
 
@@ -470,8 +455,7 @@ def propose(
         least: how many distinct calls a rule is made of that matches more than they.
         file: of a host that it is written as, for every agent; None is our notation.
 
-    Raises:
-        PolicyError: nothing was used.
+    Raises PolicyError: nothing was used.
     """
     bare = _Bare(file)
     calls, left_out = bare.used(records, decider, root)

@@ -99,8 +99,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return int(options.fail_on != "none" and is_reached(audited.findings, options.fail_on))
 
 
-# --- where the host differs from its files -------------------------------------------------
-
 # What the host and the files disagree in -> its severity, and the groups of it.
 _GAPS: Final = {
     "escalation": (Severity.ERROR, escalations),
@@ -138,9 +136,6 @@ def _gap(group: GapGroup, most: int | None = None) -> doc.Text:
     real, declared = VERBS[gap.after.effect], VERBS[gap.before.effect]
     who = names(group.agents, most and 3, "agent")
     return (who, below, ": ", calls, f" {real} by the host, declared {declared}")
-
-
-# --- the matrix of agents and classes of tools ---------------------------------------------
 
 
 def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = True) -> doc.Grid:
@@ -207,9 +202,6 @@ def _spawns(agent: AgentAudit, startable: set[str], tools: Sequence[ToolAccess])
     mark = [*doc.pieces(cell("start", tools))][-1]
     asks = isinstance(mark, doc.Ink) and mark.role == "ask" and {*named} != {*started}
     return (shown, " " if named and asks else "", mark if asks else "")
-
-
-# --- blocks --------------------------------------------------------------------------------
 
 
 def blocks(
@@ -390,9 +382,6 @@ def _facts(agent: AgentAudit, most: int | None) -> Iterator[tuple[str, doc.Text]
         yield "limits", ", ".join(told)
     if not agent.exact:
         yield "not exact", f"the two readings may differ in more: {'; '.join(agent.why)}"
-
-
-# --- results and JSON ----------------------------------------------------------------------
 
 
 def _results(audited: Audit, spans: _Spans) -> list[Result]:

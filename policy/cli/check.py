@@ -132,9 +132,6 @@ def _requests(options: argparse.Namespace, words: list[str]) -> Iterator[CallReq
         yield from (CallRequest(text=word) for word in words)
 
 
-# --- what an answer looks like -----------------------------------------------------
-
-
 def _why_of(answer: CheckAnswer) -> str:
     """Return the reason, as a clause."""
     return answer.problem or answer.message or explained(answer.decision, answer.agent)

@@ -54,16 +54,10 @@ def _is_terminal(stream: TextIO) -> bool:
 
 @define(eq=False)
 class Console:
-    """Standard output and standard error.
+    """Standard output and standard error."""
 
-    Attributes:
-        page: of standard output.
-        errors: of standard error.
-
-    """
-
-    page: PageLayout
-    errors: PageLayout
+    page: PageLayout  # of standard output
+    errors: PageLayout  # of standard error
     _shown: bool = False
     _next: float = field(factory=lambda: time.monotonic() + _PATIENCE)
 
@@ -164,9 +158,6 @@ class Console:
             self.line(self.page.paint(visible(text.replace("\t", "    ")), style))
 
 
-# --- the answer of a verb ------------------------------------------------------------------
-
-
 def publish(
     report: Report, options: argparse.Namespace, console: Console, *, printed: bool = True
 ) -> None:
@@ -174,9 +165,7 @@ def publish(
 
     Where the answer is a file, the text on standard output is that file alone.
 
-    Raises:
-        PolicyError: a file cannot be written.
-
+    Raises PolicyError: a file cannot be written.
     """
     most = None if options.all else report.most
     for file, form in options.output.items():

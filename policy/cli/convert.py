@@ -70,9 +70,6 @@ def _targets(
     return targets
 
 
-# --- what a conversion looks like --------------------------------------------------
-
-
 def _blocks(
     conversions: Iterable[Conversion], files: Mapping[str, str], most: int | None
 ) -> list[doc.Block]:

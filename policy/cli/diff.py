@@ -91,9 +91,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return int(failed[options.fail_on] or bool(report.excess or report.more_excess))
 
 
-# --- blocks --------------------------------------------------------------------------------
-
-
 def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
     """Return what each edit changes: what grants more first; then findings and files."""
     found: list[doc.Block] = [doc.Paragraph(summary(report), "strong")]
@@ -351,9 +348,6 @@ def _beyond(report: DiffReport, most: int | None) -> list[doc.Block]:
 
 def _chains(group: Sequence[Excess]) -> int:
     return len({one.chain for one in group})
-
-
-# --- JSON and results ----------------------------------------------------------------------
 
 
 def as_json(report: DiffReport) -> Object:

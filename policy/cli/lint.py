@@ -158,9 +158,6 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
     return 2 if unreadable else 0
 
 
-# --- fixes ---------------------------------------------------------------------------------
-
-
 def _mended(
     found: InputTree, report: LintReport, options: argparse.Namespace, console: Console
 ) -> tuple[InputTree, LintReport, bool]:
@@ -210,9 +207,6 @@ def _tidied(found: InputTree, options: argparse.Namespace, console: Console) -> 
             tree, made = open_tree(found.tree.label), made + 1
     console.say(f"{count(len(seen), 'fold')} found, {made:,} made")
     return bool(made or (seen and options.diff))
-
-
-# --- what a report looks like ------------------------------------------------------
 
 
 def _blocks(report: LintReport, most: int | None) -> list[Block]:

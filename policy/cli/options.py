@@ -56,9 +56,7 @@ def parse_options(verb: str, arguments: list[str]) -> argparse.Namespace:
 
     They include `command`, the words after ``--``; `output` is file -> format.
 
-    Raises:
-        PolicyError: an output has no file, or an unknown format.
-
+    Raises PolicyError: an output has no file, or an unknown format.
     """
     command: list[str] = []
     if "command" in verbs()["verbs"][verb] and "--" in arguments:
@@ -90,9 +88,7 @@ def _add(adding: argparse._ActionsContainer, options: dict[str, dict[str, Any]])
 def _outputs(given: list[str], formats: list[str]) -> dict[Path, str]:
     """Return file -> format for each ``--output``.
 
-    Raises:
-        PolicyError: the format is unknown, or the file is missing.
-
+    Raises PolicyError: the format is unknown, or the file is missing.
     """
     outputs = {}
     for text in given:

@@ -130,9 +130,6 @@ def _json(found: Replay) -> Object:
     }
 
 
-# --- what keeps calls from running without confirmation ------------------------------
-
-
 _RULES = 8
 
 

@@ -95,8 +95,7 @@ def chains_of(
     The agents below the main conversation have *types*, from `started_by`; its own agent is *root*
     where the project has several.
 
-    Raises:
-        SpawnDenied: there is no such chain.
+    Raises SpawnDenied: there is no such chain.
     """
     if types is None:
         return _any(project, event, root)
@@ -174,8 +173,7 @@ def _any(project: Offered, event: Event, root: str) -> list[Chain]:
 def met(chains: list[Chain]) -> Chain:
     """Return the first of *chains* with what all of them grant.
 
-    Raises:
-        SpawnDenied: there is none.
+    Raises SpawnDenied: there is none.
     """
     if not chains:
         raise SpawnDenied("main", "the root", "unknown-agent")

@@ -58,8 +58,7 @@ def options_of(arguments: Iterable[str]) -> HookOptions | None:
 
     `argparse` takes as long to import as a call to decide.
 
-    Raises:
-        PolicyError: *arguments* are no valid options.
+    Raises PolicyError: *arguments* are no valid options.
     """
     files, flags, given = list[str](), set[str](), dict.fromkeys(_GIVEN, "")
     waiting = iter(arguments)
@@ -114,8 +113,7 @@ class HookDecider:
 
         The answer depends on the variables in *environment*.
 
-        Raises:
-            PolicyError: the call must be blocked.
+        Raises PolicyError: the call must be blocked.
         """
         event = read_event(data)
         places = Places.of(environment)
@@ -350,8 +348,7 @@ def _hook_call(
 ) -> HookCall:
     """Return a call with the standing of its agent in each project.
 
-    Raises:
-        PolicyError: no policy applies to this host.
+    Raises PolicyError: no policy applies to this host.
     """
     offered = list(projects)
     ours = [project for project in offered if project.host == _OURS]

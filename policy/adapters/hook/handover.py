@@ -81,8 +81,7 @@ def connect() -> socket | None:
 def ask_resident(connection: socket, options: list[str], data: bytes) -> tuple[int, bytes]:
     """Return the exit status and the text to print that the resident process replies.
 
-    Raises:
-        Blocked: there is no complete reply.
+    Raises Blocked: there is no complete reply.
     """
     environment = (f"{name}={value}" for name, value in variables(VARIABLES).items())
     try:

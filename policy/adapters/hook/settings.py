@@ -54,8 +54,7 @@ def entry(text: str) -> dict[str, object]:
 def with_hook(source: Source, group: dict[str, object]) -> str:
     """Return the settings with the entry *group*, which replaces an earlier one.
 
-    Raises:
-        PolicyError: the settings cannot be read, or their hooks are not hooks.
+    Raises PolicyError: the settings cannot be read, or their hooks are not hooks.
     """
     bare = Source(source.name, without_hook(source))
     if not bare.text.strip():
@@ -75,8 +74,7 @@ def with_hook(source: Source, group: dict[str, object]) -> str:
 def without_hook(source: Source) -> str:
     """Return the settings without the hook, and without keys that held nothing else.
 
-    Raises:
-        PolicyError: as for `with_hook`.
+    Raises PolicyError: as for `with_hook`.
     """
     text = source.text
     while True:
@@ -214,9 +212,6 @@ def silencing(settings: Mapping[str, Source], holder: str) -> Iterator[PolicyErr
             "put the hook into the settings of the administrator",
         )
         yield PolicyError(f"{not_run}`allowManagedHooksOnly`", span, help=help_)
-
-
-# --- files of settings ---------------------------------------------------------------------
 
 
 def settings_file(scope: str) -> Path:

@@ -43,8 +43,7 @@ class Places:
 
         The event gives the folder of the call, which may be any folder.
 
-        Raises:
-            PolicyError: a place is no absolute path.
+        Raises PolicyError: a place is no absolute path.
         """
         project = environment.get("CLAUDE_PROJECT_DIR") or ""
         home = environment.get("HOME") or ""
@@ -79,8 +78,7 @@ class Sources:
     def compiled(self) -> bytes:
         """Return the compiled policy of the files.
 
-        Raises:
-            PolicyError: a file cannot be read, or there is no file.
+        Raises PolicyError: a file cannot be read, or there is no file.
         """
         # The parsers are loaded here, since no call needs them once the policy is compiled.
         from policy.files.opening import is_unreadable  # noqa: PLC0415
@@ -123,8 +121,7 @@ def read_sources(places: Places) -> Sources:
     the clock, a change back would show the same time, so the files are read again a tick later.
     The same holds for a time in the future, since then the clock of the file system is ahead.
 
-    Raises:
-        PolicyError: a file cannot be read, or the files keep changing.
+    Raises PolicyError: a file cannot be read, or the files keep changing.
     """
     last = None
     waited: list[int] = []  # times of change that are at least a tick old

@@ -63,9 +63,6 @@ from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 from policy.tables.table import SPAWN_TOOL, Table
 
-# --- what files say beside their rules ---------------------------------------------------
-
-
 # Agent -> what it is for, and its prompt.
 _Texts = dict[str, tuple[str, str]]
 
@@ -113,9 +110,6 @@ def _document(source: Source) -> tuple[Node | None, str]:
 
 def _text(node: Node | None) -> str:
     return node.value if isinstance(node, ScalarNode) and isinstance(node.value, str) else ""
-
-
-# --- what agents may do, in common words ---------------------------------------------------
 
 
 def _portable(project: Project, words: CommonWords, texts: _Texts) -> Portable:
@@ -248,9 +242,6 @@ def _grants(lines: list[PortableLine], asked: PortableLine) -> bool:
     return covers(asked.pattern, (one.pattern for one in granting))
 
 
-# --- saying less ------------------------------------------------------------------------
-
-
 def _weakened(portable: Portable, looser: Iterable[Loss]) -> Portable:
     """Return *portable* with less said where losses show that more came of it.
 
@@ -317,32 +308,21 @@ def _less(said: ToolRules, texts: list[str], effect: Effect) -> ToolRules:
     return ToolRules(said.default & effect, less, said.kind)
 
 
-# --- the conversion -----------------------------------------------------------------------
-
-
 @values.frozen
 class Conversion:
-    """A project as another host's files.
+    """A project as another host's files."""
 
-    Attributes:
-        source: the title of the project.
-        host: the other host.
-        files: path -> text, below the folder of the tree.
-        losses: calls that are decided differently as the hosts enforce it, looser first.
-        unproven: where it was not proven that nothing else gets looser.
-        dropped: what no file of the other host says.
-        names: agent -> what the other host's files call it, where that differs.
-        tools: tools without a counterpart, which keep their names.
-    """
-
-    source: str
-    host: str
+    source: str  # the title of the project
+    host: str  # the other host
+    # Path -> text, below the folder of the tree.
     files: Mapping[str, str] = values.field(hash=False)
+    # Calls that are decided differently as the hosts enforce it, looser first.
     losses: tuple[Loss, ...]
-    unproven: tuple[Unproven, ...]
-    dropped: tuple[Dropped, ...]
+    unproven: tuple[Unproven, ...]  # where it was not proven that nothing else gets looser
+    dropped: tuple[Dropped, ...]  # what no file of the other host says
+    # Agent -> what the other host's files call it, where that differs.
     names: Mapping[str, str] = values.field(factory=dict, hash=False)
-    tools: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()  # tools without a counterpart, which keep their names
 
     @property
     def looser(self) -> tuple[Loss, ...]:

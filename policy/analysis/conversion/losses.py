@@ -150,9 +150,6 @@ class Unproven:
     why: str
 
 
-# --- how two tables differ -------------------------------------------------------------
-
-
 # Stars of some hosts match no line break; names of tools have none.
 _NO_NAME: Final = re.compile(r"\s")
 
@@ -254,23 +251,14 @@ def _calls(rows: Iterable[Row]) -> Iterator[Call]:
             yield witness_call(row.ruleset.dialect, row.argument, text)
 
 
-# --- chain by chain ---------------------------------------------------------------------
-
-
 @frozen
 class Loss:
-    """Calls that the conversion decides differently, shown by one of them.
+    """Calls that the conversion decides differently, shown by one of them."""
 
-    Attributes:
-        chain: the shortest chain it concerns, as the source names it.
-        also: further chains it concerns in the same way.
-        tool: in common words.
-        call: the witness, which gets *before* of the source and *after* of the conversion.
-    """
-
-    chain: tuple[str, ...]
-    also: tuple[tuple[str, ...], ...]
-    tool: str
+    chain: tuple[str, ...]  # the shortest chain it concerns, as the source names it
+    also: tuple[tuple[str, ...], ...]  # further chains it concerns in the same way
+    tool: str  # in common words
+    # The witness, which gets *before* of the source and *after* of the conversion.
     call: Call = field(eq=False)
     before: Decision
     after: Decision
@@ -291,17 +279,13 @@ _UNAVAILABLE: Final = Decision(Effect.DENY, Reason.UNAVAILABLE)
 
 @frozen
 class ConversionSide:
-    """A project, and how its words become the common ones.
-
-    Attributes:
-        names: agent, as the source has it -> what it is called here.
-        above: agents that stand before each chain here.
-    """
+    """A project, and how its words become the common ones."""
 
     project: Project
     words: CommonWords
+    # Agent, as the source has it -> what it is called here.
     names: Mapping[str, str] = field(factory=dict)
-    above: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()  # agents that stand before each chain here
 
     def started(self, parent: Chain | None, agent: str) -> Chain | None:
         """Return the chain of *agent* behind *parent*, or as a root; None where there is none."""

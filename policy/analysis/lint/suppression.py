@@ -111,9 +111,6 @@ def _mistakes(by: Suppression, used: set[tuple[Suppression, str]]) -> Iterator[F
         yield find("unused-suppression", by.span, unused=code, where=where, help=help_, edits=edits)
 
 
-# --- comments
-
-
 _COMMENT: Final = re.compile(
     r"(?:^|(?<=[ \t]))#[ \t]*policy:[ \t]*ignore\b"
     r"(?:\[(?P<codes>[^\]\n\r]*)\])?(?P<reason>[^\n\r]*)",
@@ -178,9 +175,6 @@ def _notation_comments(node: object) -> Iterator[int]:
         yield from _notation_comments(child)
 
 
-# --- the file
-
-
 def ignored(source: Source) -> tuple[list[Suppression], tuple[Finding, ...]]:
     """Return the entries of a file, or else what is wrong with it: then it suppresses nothing."""
     from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415  # few folders have that file
@@ -203,9 +197,6 @@ def ignored(source: Source) -> tuple[list[Suppression], tuple[Finding, ...]]:
         level = Severity.WARNING
         return [], Finding.of(error, "bad-suppression", severity=level, consequence=then)
     return entries, ()
-
-
-# --- baselines
 
 
 _VERSION: Final = 2

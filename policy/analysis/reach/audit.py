@@ -72,49 +72,31 @@ class Gaps:
 
 @frozen
 class AuditPosition:
-    """An agent at the end of a chain, in one reading.
-
-    Attributes:
-        confirm: agents of the chain whose start must be confirmed.
-        runs_read_only: whether commands that change nothing need no rule.
-
-    """
+    """An agent at the end of a chain, in one reading."""
 
     chain: tuple[str, ...]
-    confirm: tuple[str, ...]
-    runs_read_only: bool
+    confirm: tuple[str, ...]  # agents of the chain whose start must be confirmed
+    runs_read_only: bool  # whether commands that change nothing need no rule
 
 
 @frozen
 class AgentAudit:
-    """One agent.
+    """One agent."""
 
-    Attributes:
-        name: as chains name it.
-        place: where it is defined; None when it is built in.
-        attenuated: its positions as declared; none where no chain reaches it.
-        enforced: its positions as the host has it.
-        escalations: what the host grants beyond what the chain declares.
-        dead_letters: what the chain declares and the host refuses.
-        spawns: the agents it can start, as declared and as enforced.
-        most: what it may do at most by tool, over its positions as declared and as
-            the host has them; a grant beyond the last of these is of a chain
-            that is not among them.
-        why: why the two readings may differ in more; nothing where they do not.
-        bounds: the limits that its own definition states.
-
-    """
-
-    name: str
-    place: Place | None
+    name: str  # as chains name it
+    place: Place | None  # where it is defined; None when it is built in
+    # Its positions as declared; none where no chain reaches it.
     attenuated: tuple[AuditPosition, ...]
-    enforced: tuple[AuditPosition, ...]
-    escalations: tuple[ReadingGap, ...]
-    dead_letters: tuple[ReadingGap, ...]
+    enforced: tuple[AuditPosition, ...]  # its positions as the host has it
+    escalations: tuple[ReadingGap, ...]  # what the host grants beyond what the chain declares
+    dead_letters: tuple[ReadingGap, ...]  # what the chain declares and the host refuses
+    # The agents it can start, as declared and as enforced.
     spawns: tuple[tuple[str, ...], tuple[str, ...]]
+    # What it may do at most by tool, over its positions as declared and as the host has them; a
+    # grant beyond the last of these is of a chain that is not among them.
     most: tuple[tuple[AtMost, ...], tuple[AtMost, ...]] = ((), ())
-    why: tuple[str, ...] = ()
-    bounds: Bounds = Bounds()
+    why: tuple[str, ...] = ()  # why the two readings may differ in more; nothing where they do not
+    bounds: Bounds = Bounds()  # the limits that its own definition states
 
     @property
     def exact(self) -> bool:
@@ -251,9 +233,6 @@ def _most(agent: str, found: Reach, known: _Most) -> tuple[AtMost, ...]:
     if key not in known:
         known[key] = at_most(tables)
     return known[key]
-
-
-# --- gaps that are alike -------------------------------------------------------------------
 
 
 @frozen

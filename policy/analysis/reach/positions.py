@@ -70,26 +70,15 @@ def bits(mask: int) -> Iterator[int]:
 
 @define(eq=False)
 class Position:
-    """An agent behind a chain.
+    """An agent behind a chain."""
 
-    Attributes:
-        agent: its number.
-        use: what bounds what it may use.
-        delegated: what bounds what it may hand on.
-        bounds: limits beside the rules.
-        depth: agents before it, where that matters for what follows; else 0.
-        state: what else matters to its host.
-        link: as its reading made it; None where all follows from the sets.
-
-    """
-
-    agent: int
-    use: Sets
-    delegated: Sets
-    bounds: Bounds = Bounds()
-    depth: int = 0
-    state: Hashable = None
-    link: Link | None = None
+    agent: int  # its number
+    use: Sets  # what bounds what it may use
+    delegated: Sets  # what bounds what it may hand on
+    bounds: Bounds = Bounds()  # limits beside the rules
+    depth: int = 0  # agents before it, where that matters for what follows; else 0
+    state: Hashable = None  # what else matters to its host
+    link: Link | None = None  # as its reading made it; None where all follows from the sets
 
     def covers(self, other: Position) -> bool:
         """Return whether whatever follows from *other* follows from this one, granting no less.

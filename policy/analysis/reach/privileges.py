@@ -39,42 +39,26 @@ _PATTERNS = 150
 
 @values.frozen
 class MostGranted:
-    """What some calls of a tool get at most, of all positions.
+    """What some calls of a tool get at most, of all positions."""
 
-    Attributes:
-        effect: what they get.
-        rule: the calls; "" is those that no other pattern of the tool matches.
-        position: the number of the first that has it.
-        reason: why, where that is the default of a list.
-        written: whether *rule* is a rule as a file has it.
-        patterns: what matches the calls; nothing for all other calls.
-
-    """
-
-    effect: Effect
-    rule: str
-    position: int
-    reason: Reason | None = None
-    written: bool = False
+    effect: Effect  # what they get
+    rule: str  # the calls; "" is those that no other pattern of the tool matches
+    position: int  # the number of the first that has it
+    reason: Reason | None = None  # why, where that is the default of a list
+    written: bool = False  # whether *rule* is a rule as a file has it
+    # What matches the calls; nothing for all other calls.
     patterns: tuple[Pattern, ...] = values.field(default=(), repr=False)
 
 
 @values.frozen
 class AtMost:
-    """What an agent may do at most with one tool.
+    """What an agent may do at most with one tool."""
 
-    Attributes:
-        tool: its name.
-        glob: the pattern over names of which *tool* is an instance, or "".
-        grants: the narrowest that matches a call holds; the last is of all other calls.
-        why: why this is not exact; nothing where it is.
-
-    """
-
-    tool: str
-    glob: str
+    tool: str  # its name
+    glob: str  # the pattern over names of which *tool* is an instance, or ""
+    # The narrowest that matches a call holds; the last is of all other calls.
     grants: tuple[MostGranted, ...]
-    why: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()  # why this is not exact; nothing where it is
 
 
 def at_most(positions: Sequence[Table]) -> tuple[AtMost, ...]:
@@ -268,8 +252,6 @@ class _Tool:
         return f"{self._tool}({shown or pattern})"
 
 
-# --- tool by tool, in the words of rules ---------------------------------------------------
-
 # The name for all tools that no rule names.
 ANY_OTHER: Final = "any other tool"
 
@@ -282,22 +264,13 @@ _RULE: Final = re.compile(r"[^\s()]+( ?)\((.*)\)", re.DOTALL)
 
 @values.frozen
 class ToolAccess:
-    """What some calls of a tool get, by patterns of their argument.
+    """What some calls of a tool get, by patterns of their argument."""
 
-    Attributes:
-        name: of the tool, or a pattern over names.
-        allowed: what runs without confirmation.
-        asked: what must be confirmed.
-        denied: what is denied by a rule.
-        otherwise: what all other calls get; "" where the agent does not have the tool.
-
-    """
-
-    name: str
-    allowed: tuple[str, ...] = ()
-    asked: tuple[str, ...] = ()
-    denied: tuple[str, ...] = ()
-    otherwise: str = ""
+    name: str  # of the tool, or a pattern over names
+    allowed: tuple[str, ...] = ()  # what runs without confirmation
+    asked: tuple[str, ...] = ()  # what must be confirmed
+    denied: tuple[str, ...] = ()  # what is denied by a rule
+    otherwise: str = ""  # what all other calls get; "" where the agent does not have the tool
 
 
 def tool_access(most: Iterable[AtMost]) -> list[ToolAccess]:

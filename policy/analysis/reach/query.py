@@ -33,10 +33,8 @@ from policy.tables.table import Table
 def read_maximum(source: Source) -> Policy:
     """Return the policy that a file of one agent states.
 
-    Raises:
-        PolicyError: the file cannot be read, an example in it does not hold, or it
-            states more or less than that.
-
+    Raises PolicyError: the file cannot be read, an example in it does not hold, or it states
+    more or less than that.
     """
     notation_project(source)  # as it would be loaded
     document = parse_notation(source)
@@ -53,26 +51,17 @@ Call = tuple[str, dict[str, object]]
 
 @frozen
 class Answer:
-    """Whether an agent can make such a call, and why.
+    """Whether an agent can make such a call, and why."""
 
-    Attributes:
-        project: where, as `Project.title`.
-        reading: ``attenuated`` or ``enforced``.
-        agent: who can, or cannot.
-        chain: a shortest with the greatest effect. Of an agent that cannot, one that is refused
-            the call, or where none reaches it one that may not start it.
-        tool: of a call that shows it, whose arguments are `call`.
-        decision: what it gets; None where no agent starts chains.
-
-    """
-
-    project: str
-    reading: str
-    agent: str
+    project: str  # where, as `Project.title`
+    reading: str  # ``attenuated`` or ``enforced``
+    agent: str  # who can, or cannot
+    # A shortest with the greatest effect. Of an agent that cannot, one that is refused the call, or
+    # where none reaches it one that may not start it.
     chain: tuple[str, ...] = ()
-    tool: str = ""
+    tool: str = ""  # of a call that shows it, whose arguments are `call`
     call: dict[str, object] = field(factory=dict, eq=False)
-    decision: Decision | None = None
+    decision: Decision | None = None  # what it gets; None where no agent starts chains
 
     @property
     def effect(self) -> Effect:
@@ -135,18 +124,11 @@ def _is_granted(decision: Decision) -> bool:
 
 @frozen
 class Query:
-    """Who can, and who cannot.
+    """Who can, and who cannot."""
 
-    Attributes:
-        answers: who can, an answer for each agent and reading.
-        refused: who cannot, and why; agents that no chain reaches are among them.
-        why: why some of the others may be able to; nothing where none is.
-
-    """
-
-    answers: tuple[Answer, ...]
-    refused: tuple[Answer, ...]
-    why: tuple[str, ...] = ()
+    answers: tuple[Answer, ...]  # who can, an answer for each agent and reading
+    refused: tuple[Answer, ...]  # who cannot, and why; agents that no chain reaches are among them
+    why: tuple[str, ...] = ()  # why some of the others may be able to; nothing where none is
 
     @property
     def without(self) -> tuple[tuple[str, str, str], ...]:
@@ -162,9 +144,7 @@ class Query:
 def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = READINGS) -> Query:
     """Return who can make a call that *matcher* matches.
 
-    Raises:
-        PolicyError: the matcher can match no call.
-
+    Raises PolicyError: the matcher can match no call.
     """
     answers: list[Answer] = []
     why: dict[str, None] = {}
@@ -258,9 +238,7 @@ def exceeds(
 ) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
     """Return what agents are granted beyond *maximum*, and why there may be more.
 
-    Raises:
-        PolicyError: a rule of the maximum can match no call.
-
+    Raises PolicyError: a rule of the maximum can match no call.
     """
     found: dict[object, Excess] = {}
     why: dict[str, None] = {}

@@ -72,25 +72,15 @@ def is_met_alike(one: Reading, other: Reading) -> bool:
 
 @define(eq=False)
 class PositionPair:
-    """The positions at the end of one chain on both sides.
+    """The positions at the end of one chain on both sides."""
 
-    Attributes:
-        agent: the last of the chain, by its number among those of both sides.
-        before: its position on the first side; None where the chain is not there.
-        after: its position on the second side, or None.
-        parent: the pair whose agent started it.
-        differing: in what the sides differ: rule sets of one side, limits, and that one cannot
-            start.
-        is_covered: whether what follows from it follows from another as well.
-
-    """
-
-    agent: int
-    before: Position | None
-    after: Position | None
-    parent: PositionPair | None = None
+    agent: int  # the last of the chain, by its number among those of both sides
+    before: Position | None  # its position on the first side; None where the chain is not there
+    after: Position | None  # its position on the second side, or None
+    parent: PositionPair | None = None  # the pair whose agent started it
+    # In what the sides differ: rule sets of one side, limits, and that one cannot start.
     differing: frozenset[object] = frozenset()
-    is_covered: bool = False
+    is_covered: bool = False  # whether what follows from it follows from another as well
 
     @property
     def is_shared(self) -> bool:
@@ -114,18 +104,8 @@ def _covers(one: Position | None, other: Position | None) -> bool:
 class Worklist:
     """The pairs of positions that matter, of all chains that can be.
 
-    Args:
-        before: the first side.
-        after: the second side.
-        one_sided: whether chains that are on one side only are wanted.
-        of_agent: how many positions of one agent are kept, beside `_IN_ALL` in all; by default
-            only all pairs and spawns are bounded.
-
-    Attributes:
-        agents: the agents of both sides, by number.
-        edges: by the number of an agent, those that it starts on some side, as bits.
-        is_whole: whether no pair was left out for there being too many.
-
+    Chains that are on one side only are left out where *one_sided* is false. Of one agent at most
+    *of_agent* positions are kept; by default only all pairs and spawns are bounded (`_IN_ALL`).
     """
 
     def __init__(
@@ -137,9 +117,10 @@ class Worklist:
         of_agent: int | None = None,
     ) -> None:
         self._sides = (before, after)
+        # The agents of both sides, by number.
         self.agents = tuple(dict.fromkeys(a for side in self._sides for a in side.reading.agents))
-        self.edges: dict[int, int] = {}
-        self.is_whole = True
+        self.edges: dict[int, int] = {}  # number of an agent -> those it starts somewhere, as bits
+        self.is_whole = True  # whether no pair was left out for there being too many
         sets = RuleSets()
         self._moves = tuple(moves(side.reading, sets, self.agents) for side in self._sides)
         self._one_sided = one_sided
@@ -313,18 +294,13 @@ class Worklist:
 
 @frozen(slots=False, eq=False)
 class Reach:
-    """The positions of one reading that matter.
+    """The positions of one reading that matter."""
 
-    Attributes:
-        chains: agent -> its chains, the shortest first. What some chain of the agent grants, one
-            of these grants, and it is a shortest.
-        edges: agent -> the agents it can start from some position.
-        most: agent -> what it may do at most; nothing where `chains` are all that matter.
-
-    """
-
+    # Agent -> its chains, the shortest first. What some chain of the agent grants, one of these
+    # grants, and it is a shortest.
     chains: Mapping[str, tuple[Chain, ...]]
-    edges: Mapping[str, tuple[str, ...]]
+    edges: Mapping[str, tuple[str, ...]]  # agent -> the agents it can start from some position
+    # Agent -> what it may do at most; nothing where `chains` are all that matter.
     most: Mapping[str, Table]
 
     @property

@@ -25,17 +25,11 @@ from policy.core.values import evolve, frozen
 
 @frozen
 class LogProblem:
-    """A line that holds no call that could be read.
+    """A line that holds no call that could be read."""
 
-    Attributes:
-        source: where, e.g. ``a.jsonl:12``.
-        message: why.
-        times: how many lines are like it.
-    """
-
-    source: str
-    message: str
-    times: int = 1
+    source: str  # where, e.g. ``a.jsonl:12``
+    message: str  # why
+    times: int = 1  # how many lines are like it
 
 
 def log_files(paths: list[Path]) -> dict[Path, str]:
@@ -113,9 +107,6 @@ def _parsed(text: bytes | str, source: str) -> object:
         return LogProblem(source, f"this is not JSON: {str(error)[:100]}")
 
 
-# --- records, and calls as `policy check` reads them ---------------------------------
-
-
 _EFFECTS: Final = {effect.value: effect for effect in Effect}
 _ARGUMENTS: Final = ("gen_ai.tool.call.arguments", "input")
 _OURS: Final = ("gen_ai.tool.name", "gen_ai.tool.call.arguments", "policy.chain")
@@ -164,9 +155,6 @@ def _record(value: object, source: str) -> Record:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-# --- by DuckDB ---------------------------------------------------------------------
 
 
 # What a row may say: what tells calls apart.
@@ -220,9 +208,6 @@ def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
     except duckdb.Error as error:
         msg = f"cannot be read: {str(error).partition(chr(10))[0]}"
         raise PolicyError(msg, file=str(file)) from None
-
-
-# --- transcripts of sessions ------------------------------------------------------
 
 
 # The agent that a session is.

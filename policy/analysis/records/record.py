@@ -19,39 +19,22 @@ from policy.core.values import evolve, field, frozen
 
 @frozen
 class Record:
-    """A call that was made.
+    """A call that was made."""
 
-    Attributes:
-        chain: who called, from the root down; () where that is not known.
-        tool: the tool.
-        call: its arguments, those that are kept.
-        effect: what it got; None where the log does not say.
-        reason: why, as `policy.core.decision.Reason` has it; "" of one that is read.
-        rules: the rules that decided, as written; () of one that is read.
-        table: content hash of the table that decided; "" of one that is read.
-        time: when, as RFC 3339 has it; "" of one that is read.
-        cwd: the folder of the project, absolute, or "".
-        redacted: arguments whose value is not the one of the call.
-        source: where it was read, e.g. ``a.jsonl:12``.
-        times: how many calls were like this one, where a log was counted first.
-        agent: the agent that called, where its chain is not known, or "".
-        project: whose agents they are, as chains are qualified by it, or "".
-    """
-
-    chain: tuple[str, ...]
-    tool: str
-    call: dict[str, object] = field(eq=False)
-    effect: Effect | None = None
-    reason: str = ""
-    rules: tuple[str, ...] = ()
-    table: str = ""
-    time: str = ""
-    cwd: str = ""
-    redacted: tuple[str, ...] = ()
-    source: str = field(default="", eq=False)
-    times: int = 1
-    agent: str = ""
-    project: str = ""
+    chain: tuple[str, ...]  # who called, from the root down; () where that is not known
+    tool: str  # the tool
+    call: dict[str, object] = field(eq=False)  # its arguments, those that are kept
+    effect: Effect | None = None  # what it got; None where the log does not say
+    reason: str = ""  # why, as `policy.core.decision.Reason` has it; "" of one that is read
+    rules: tuple[str, ...] = ()  # the rules that decided, as written; () of one that is read
+    table: str = ""  # content hash of the table that decided; "" of one that is read
+    time: str = ""  # when, as RFC 3339 has it; "" of one that is read
+    cwd: str = ""  # the folder of the project, absolute, or ""
+    redacted: tuple[str, ...] = ()  # arguments whose value is not the one of the call
+    source: str = field(default="", eq=False)  # where it was read, e.g. ``a.jsonl:12``
+    times: int = 1  # how many calls were like this one, where a log was counted first
+    agent: str = ""  # the agent that called, where its chain is not known, or ""
+    project: str = ""  # whose agents they are, as chains are qualified by it, or ""
 
     @classmethod
     def of(
@@ -92,14 +75,11 @@ class Recorder:
     """Appends records to a file that only its owner can read.
 
     Each is one write of one line, so processes may share the file.
-
-    Attributes:
-        path: the file; it is made where there is none.
-        redact: one of `REDACTIONS`: ``credentials`` puts stars for what looks
-            like a key or a password, ``all`` leaves the names of arguments only.
     """
 
-    path: Path
+    path: Path  # the file; it is made where there is none
+    # One of `REDACTIONS`: ``credentials`` puts stars for what looks like a key or a password,
+    # ``all`` leaves the names of arguments only.
     redact: str = "credentials"
 
     def __attrs_post_init__(self) -> None:

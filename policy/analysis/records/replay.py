@@ -85,23 +85,15 @@ class RecordDecider:
 
 @define
 class Replayed:
-    """Calls that got the same, and get the same.
-
-    Attributes:
-        before: what the calls got; None where the log does not say.
-        after: what they get now, of one of them.
-        example: one of them.
-        calls: how many they are.
-        distinct: how many of them differ.
-    """
+    """Calls that got the same, and get the same."""
 
     chain: tuple[str, ...]
     tool: str
-    before: Effect | None
-    after: Decision
-    example: Record
-    calls: int = 0
-    distinct: int = 0
+    before: Effect | None  # what the calls got; None where the log does not say
+    after: Decision  # what they get now, of one of them
+    example: Record  # one of them
+    calls: int = 0  # how many they are
+    distinct: int = 0  # how many of them differ
 
     @property
     def changed(self) -> bool:
@@ -116,20 +108,14 @@ class Replayed:
 
 @frozen
 class Replay:
-    """What became of a log.
+    """What became of a log."""
 
-    Attributes:
-        outcomes: the calls that were decided, those that changed first, widened
-            before narrowed, the most frequent first.
-        undecided: why calls were not decided.
-        lines: calls and lines that are none, in all.
-        distinct: calls that differ.
-    """
-
+    # The calls that were decided, those that changed first, widened before narrowed, the most
+    # frequent first.
     outcomes: tuple[Replayed, ...]
-    undecided: Undecided
-    lines: int
-    distinct: int
+    undecided: Undecided  # why calls were not decided
+    lines: int  # calls and lines that are none, in all
+    distinct: int  # calls that differ
 
     @property
     def changes(self) -> tuple[Replayed, ...]:

@@ -91,9 +91,6 @@ def _listed(parts: Iterable[str]) -> str:
     return ", ".join(shown if left <= 0 else [*shown[:_MOST], f"{left} more"])
 
 
-# --- all tools of an agent -----------------------------------------------------------------
-
-
 def access_table(tools: Iterable[ToolAccess], most: int | None) -> doc.Block:
     """Return a row for the tools that are alike."""
     # What is denied as any other tool is needs no line.

@@ -33,22 +33,14 @@ _Call = tuple[str, Mapping[str, object]]
 
 @define
 class ChangeRow:
-    """Changes of one kind.
+    """Changes of one kind."""
 
-    Attributes:
-        kind: a class of tools.
-        words: what the calls got, and get.
-        subject: files, commands or agents, as rules have them; "" for any, or any other.
-        tools: of the class, the most ordinary first, with the first that runs commands.
-        changes: in their order.
-
-    """
-
-    kind: str
-    words: tuple[str, str]
-    subject: str
+    kind: str  # a class of tools
+    words: tuple[str, str]  # what the calls got, and get
+    subject: str  # files, commands or agents, as rules have them; "" for any, or any other
+    # Of the class, the most ordinary first, with the first that runs commands.
     tools: tuple[str, ...]
-    changes: list[Change] = field(factory=list)
+    changes: list[Change] = field(factory=list)  # in their order
 
     @property
     def widened(self) -> bool:

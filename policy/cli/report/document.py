@@ -20,16 +20,11 @@ if TYPE_CHECKING:
 
 @frozen
 class Ink:
-    """Text as it is written somewhere, which stays on one line where it fits.
+    """Text as it is written somewhere, which stays on one line where it fits."""
 
-    Attributes:
-        text: without markup; it may come from an untrusted file.
-        role: an effect or a severity; ``call``, ``rule``, ``file``, ``agent`` or ``code``, which
-            are code (on a terminal the last has backticks); ``good``, ``strong`` or ``dim``; or "".
-
-    """
-
-    text: str
+    text: str  # without markup; it may come from an untrusted file
+    # An effect or a severity; ``call``, ``rule``, ``file``, ``agent`` or ``code``, which are code
+    # (on a terminal the last has backticks); ``good``, ``strong`` or ``dim``; or "".
     role: str = ""
 
 
@@ -208,30 +203,21 @@ def more(number: int, noun: str = "") -> tuple[Block, ...]:
 
 @frozen
 class Report:
-    """The answer of a verb.
+    """The answer of a verb."""
 
-    Attributes:
-        title: of a page.
-        json: returns the value for programs.
-        blocks: most -> blocks that show at most so many entries of a list; None is no bound.
-        most: that bound, as people see the answer.
-        results: returns findings or changes, for formats that list them one by one.
-        prefix: path from the working folder to the files of the results.
-        exact: whether these are all results.
-        lines: of a terminal with 100 columns that the answer has at most, as people see it.
-        content: of a file, which is all that goes to standard output as text, so that it can be
-            written to one; "" where the answer is no file.
-
-    """
-
-    title: str
-    json: Callable[[], dict[str, object]]
+    title: str  # of a page
+    json: Callable[[], dict[str, object]]  # returns the value for programs
+    # Most -> blocks that show at most so many entries of a list; None is no bound.
     blocks: Callable[[int | None], Sequence[Block]]
-    most: int | None = None
+    most: int | None = None  # that bound, as people see the answer
+    # Returns findings or changes, for formats that list them one by one.
     results: Callable[[], Sequence[Result]] = tuple
-    prefix: str = ""
-    exact: bool = True
+    prefix: str = ""  # path from the working folder to the files of the results
+    exact: bool = True  # whether these are all results
+    # Of a terminal with 100 columns that the answer has at most, as people see it.
     lines: int | None = None
+    # Of a file, which is all that goes to standard output as text, so that it can be written to
+    # one; "" where the answer is no file.
     content: str = ""
 
     def fitting(self, most: int | None, fits: Callable[[Sequence[Block]], bool]) -> Sequence[Block]:

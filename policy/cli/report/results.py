@@ -25,19 +25,12 @@ if TYPE_CHECKING:
 
 @frozen
 class Result:
-    """A finding, for a format that lists them one by one; its help is further lines of the message.
-
-    Attributes:
-        suppression: ``inSource`` for a comment, ``external`` for a baseline, "" for none.
-        why: the reason of its suppression.
-        prefix: path from the working folder to its file.
-
-    """
+    """A finding, for a format that lists them one by one; its help follows its message."""
 
     finding: Finding
-    suppression: str = ""
-    why: str = ""
-    prefix: str = ""
+    suppression: str = ""  # ``inSource`` for a comment, ``external`` for a baseline, "" for none
+    why: str = ""  # the reason of its suppression
+    prefix: str = ""  # path from the working folder to its file
 
     @property
     def place(self) -> Place | None:
@@ -78,7 +71,6 @@ def result(
     return Result(Finding(kind, message, severity, span, file, detail))
 
 
-# --- SARIF 2.1.0, for code scanning --------------------------------------------------------
 #
 # Numbers of sections are those of https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
 
@@ -150,7 +142,6 @@ def _location(result: Result, place: Place) -> Object:
     return location
 
 
-# --- JUnit XML, for test reports -----------------------------------------------------------
 #
 # A file is a suite, and a result is a failed test case. Notes, suppressed and known results are
 # skipped, so that they fail nothing.
@@ -208,7 +199,6 @@ def _case(suite: Element, result: Result) -> None:
     failure.text = "\n".join((f"{place or ''} {word}: {message}".strip(), *details))
 
 
-# --- workflow commands of GitHub Actions, which annotate lines of a change -----------------
 #
 # https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 
@@ -243,9 +233,6 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-# --- a report in one of these formats ------------------------------------------------------
 
 
 def report_results(report: Report, form: str) -> str:

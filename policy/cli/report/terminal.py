@@ -71,8 +71,6 @@ def _fitting(text: str, columns: int) -> str:
     return text
 
 
-# --- texts ---------------------------------------------------------------------------------
-
 # What stands between two blanks at which a line may break: pieces with their roles.
 _Word = list[tuple[str, str]]
 
@@ -156,9 +154,6 @@ def _broken(text: str, first: int, rest: int) -> list[str]:
 
 
 _PART = re.compile(r" |(?<=\w)[/-]")
-
-
-# --- blocks --------------------------------------------------------------------------------
 
 
 def terminal(blocks: Iterable[doc.Block], page: PageLayout) -> str:
@@ -257,8 +252,6 @@ def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
             found.append((" " * indent + (" " * _GAP).join(padded)).rstrip())
     return found
 
-
-# --- lines of files with carets ------------------------------------------------------------
 
 _LEAST_EXCERPT = 24  # columns of a line that are shown, however narrow the page
 _BEFORE = 40  # columns in front of the carets that are kept where a line is cut

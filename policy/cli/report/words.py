@@ -156,8 +156,6 @@ def explained(decision: Decision, agent: str = "") -> str:
     return str(text).format(who=who, any=any_)
 
 
-# --- findings and errors -------------------------------------------------------------------
-
 # Shown once with findings.
 EXPLAIN: Final = "`policy rule CODE` says what a code means"
 
