@@ -68,7 +68,7 @@ class CommandPair(ToolPair):
         found = self._first(self.other_texts(text, chosen), wanted)
         if found is not None:
             yield found
-        guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
+        guides = self.guides(chosen)
         if (found is not None and found.effects == wanted) or any(p.exact for p in guides):
             return
         if any(" " in start_of(p) and start_of(p).split(" ")[0] in KEYWORDS for p in guides):
@@ -214,7 +214,7 @@ class _AutoAllowedPair(CommandPair):
 
     def _text(self, combination: Mapping[int, int]) -> str | None:
         """Return a command that runs unasked, and that the lines decide."""
-        guides = [p for view, line in combination.items() if (p := self.pattern(view, line))]
+        guides = self.guides(combination)
         if not all(map(self._may_run, guides)):
             return None
         exact = next((str(pattern) for pattern in guides if pattern.exact), None)
@@ -248,7 +248,7 @@ class _AutoAllowedPair(CommandPair):
 
     def filled(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
         """Yield commands of the same lines that run unasked."""
-        guides = [p for view, line in chosen.items() if (p := self.pattern(view, line))]
+        guides = self.guides(chosen)
         yield from self._decided_of(self._likely(guides), chosen)
         yield text
 

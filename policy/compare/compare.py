@@ -2,8 +2,7 @@
 
 The argument that rules are about is the text of the comparison (`policy.compare.pair`).
 Other arguments that rules name are told apart first: one case for each set of values that the same
-rules match. Calls whose argument cannot be read are one case more; those that are too long are
-decided like these.
+rules match. Calls whose argument cannot be read, or is too long, are one case more.
 """
 
 from __future__ import annotations
@@ -190,7 +189,7 @@ class Comparison:
 
     Attributes:
         differences: each with other deciding rules or effects than the rest.
-        why: why something else may differ as well; nothing where nothing does.
+        why: why something else may differ as well.
 
     """
 

@@ -531,6 +531,10 @@ class Sides:
         """Return the pattern of a line; None for the default."""
         return None if line == NO_MATCH else self.views[view].patterns[line]
 
+    def guides(self, combination: Mapping[int, int]) -> list[Pattern]:
+        """Return the patterns of some lines."""
+        return [p for view, line in combination.items() if (p := self.pattern(view, line))]
+
     def combinations(
         self, chosen: dict[int, int], firsts: Sequence[int], seen: Container[object]
     ) -> Iterator[dict[int, int]]:
@@ -586,7 +590,7 @@ class Sides:
 
         """
         view = self.views[number]
-        patterns = [p for other, line in chosen.items() if (p := self.pattern(other, line))]
+        patterns = self.guides(chosen)
         only = next((pattern for pattern in patterns if pattern.exact), None)
         if only is not None:
             line = view.automaton.first(freeze(only, self.fresh))

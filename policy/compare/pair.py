@@ -61,8 +61,7 @@ class TextPair(Sides):
         domain: the texts that are possible.
         ask: the call that a text stands for, as it is decided by both sides.
         wider: the texts that are possible, where *domain* is only some of them.
-        letters: characters for "any text", the best first, where a call can
-            hold no others.
+        letters: as for `Sides`.
         words: texts that people can read and that may stand for one.
 
     Attributes:
@@ -94,8 +93,8 @@ class TextPair(Sides):
     def differences(self) -> Iterator[Difference]:
         """Yield a difference for every pair of deciding lines that gives one.
 
-        Lines that no file has, those a host has built in and what is decided without any,
-        are told together: one difference for each pair of effects, of the latter if it has one.
+        Lines that no file has, and what is decided without any, are told together: one difference
+        for each pair of effects.
         """
         if self.sides[0] == self.sides[1] and self.floors[0] is self.floors[1]:
             return
@@ -171,13 +170,9 @@ class TextPair(Sides):
             return False  # most of these are never chosen
         return any(
             self.containing(pattern, other) < last
-            for pattern in self._guides(combination)
+            for pattern in self.guides(combination)
             for other, last in combination.items()
         )
-
-    def _guides(self, combination: Mapping[int, int]) -> list[Pattern]:
-        """Return the patterns of some lines."""
-        return [p for view, line in combination.items() if (p := self.pattern(view, line))]
 
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects
@@ -193,7 +188,7 @@ class TextPair(Sides):
 
         """
         del text
-        if not any(pattern.exact for pattern in self._guides(chosen)):
+        if not any(pattern.exact for pattern in self.guides(chosen)):
             self.doubt(OPAQUE, wanted)
         return ()
 
@@ -204,7 +199,7 @@ class TextPair(Sides):
 
     def _text(self, combination: Mapping[int, int]) -> str | None:
         """Return a text that every view decides by its line of *combination*, or None."""
-        guides = self._guides(combination)
+        guides = self.guides(combination)
         if self.plain and all(self.holds(freeze(p, self.fresh)) for p in guides):
             decided = False
             try:

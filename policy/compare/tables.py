@@ -234,14 +234,9 @@ def _readable(name: str) -> Iterator[str]:
 
 @lru_cache(maxsize=256)  # links of a chain share most of their sets
 def _view(rules: ReferenceType[RuleSet], special: frozenset[str], as_written: bool) -> View:  # noqa: FBT001  # cached
-    """Return *rules* as a list over names of tools.
+    """Return *rules* as a list over names of tools, by a line in front alike for *special* ones.
 
-    Args:
-        rules: the set.
-        special: the tools that are left out: a line in front of all others decides them alike
-            everywhere.
-        as_written: whether names are spelt as rules that take them literally do.
-
+    Unless names are *as_written*, those of rules that take them literally are left out.
     """
     seen = alive(rules)
     dialect = seen.dialect
@@ -344,13 +339,7 @@ def compare_meets(
 
 
 class _Meet:
-    """What rule sets say of tools, one lookup for all meets that say the same.
-
-    Args:
-        sets: the rule sets, and the links of each.
-        known: the lookups there are.
-
-    """
+    """What rule sets say of tools, one lookup for all meets that say the same."""
 
     def __init__(self, sets: Sequence[Linked], known: Known) -> None:
         self._sets = sets

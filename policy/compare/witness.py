@@ -282,10 +282,7 @@ def of_direction(*, widened: bool) -> frozenset[Effects]:
 
 
 def weaker(changes: Iterable[Effects]) -> set[Effects]:
-    """Return *changes*, and what is left of them where something is asked for on both sides.
-
-    Such a command is one of two parts, of which the other one is no news.
-    """
+    """Return *changes*, and what is left of them where another part of a command is asked for."""
     return {
         (before & floor, after & floor)
         for before, after in changes
