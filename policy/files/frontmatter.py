@@ -1,8 +1,4 @@
-"""The header of a Markdown file: where it starts, where it ends, and its language.
-
-A header stands between two lines of three dashes (YAML) or three plus signs (TOML), the first of
-which is the first line of the file.
-"""
+"""The header of a Markdown file, from its first line: between ``---`` (YAML) or ``+++`` (TOML)."""
 
 from __future__ import annotations
 
@@ -39,10 +35,7 @@ _LINE_BREAK: Final = re.compile(r"[ \t]*(?:\r?\n)?")
 
 
 def split_front_matter(source: Source) -> FrontMatter | None:
-    """Return the parts of *source*; None where its first line is no fence.
-
-    Raises `PolicyError` where the header is never closed.
-    """
+    """Return the parts of *source*, None without a fence; raise PolicyError if it is not closed."""
     text = source.text
     start = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
     opening = _OPENING.match(text, start)
@@ -92,7 +85,5 @@ def misplaced_front_matter(source: Source) -> PolicyError | None:
     else:
         message = "`---` starts a header at the start of its line only"
     return PolicyError(
-        message,
-        source.span(start, end),
-        help="make `---` the first three characters of the file",
+        message, source.span(start, end), help="make `---` the first three characters of the file"
     )

@@ -1,7 +1,7 @@
 """JSON as RFC 8259 defines it, to nodes with places; of a repeated key the last one counts.
 
-The scanner keeps its own stack, so that it is linear and depth is a number to compare. Where it
-stops, `json_mistakes.toml` says what is wrong.
+The scanner keeps its own stack, so it is linear and its depth is a number. `json_mistakes.toml`
+says what is wrong where it stops.
 """
 
 from __future__ import annotations
@@ -20,12 +20,7 @@ from policy.files.text import BYTE_ORDER_MARK, cite, has_byte_order_mark
 
 
 def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
-    """Return the value that *source* is as strict JSON, which may begin with a *byte_order_mark*.
-
-    Raises:
-        PolicyError: the text cannot be read on from some place.
-
-    """
+    """Return strict JSON, perhaps behind a *byte_order_mark*; raise PolicyError for all else."""
     if has_byte_order_mark(source) and not byte_order_mark:
         raise PolicyError(
             "the file starts with a byte order mark, which is not JSON",

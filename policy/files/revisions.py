@@ -146,10 +146,7 @@ def _environment() -> dict[str, str]:
 
 @define(eq=False)
 class GitRevision(Tree):
-    """The folder *folder* as it was at *revision*: a commit, tag, branch or tree.
-
-    Raises `PolicyError` where git knows no such revision, or there is no git.
-    """
+    """A folder as it was at a commit, tag, branch or tree. PolicyError where git knows none."""
 
     folder: Path = field(converter=Path)
     revision: str

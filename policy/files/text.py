@@ -14,10 +14,7 @@ BYTE_ORDER_MARK: Final = "\ufeff"
 
 @frozen(slots=False)
 class FileText(Source):
-    """The text of a file without the byte order mark it may start with, as editors count places.
-
-    Some hosts do not read a file that has one.
-    """
+    """A text without its byte order mark, with which some hosts do not read a file."""
 
     byte_order_mark: bool = False
 
@@ -71,9 +68,9 @@ def line_removal(span: Span, before: str = r"[ \t]*") -> tuple[Edit, ...]:
 
 
 def removal(span: Span) -> tuple[Edit, ...]:
-    """Return what takes an item out of a list that commas separate, or one a line as in YAML.
+    """Return what takes an item out of a list with commas, or with one item a line as in YAML.
 
-    Nothing where it is alone, but in JSON: elsewhere an empty list may mean something else.
+    A single item stays, but in JSON: elsewhere an empty list may mean something else.
     """
     text = span.source.text
     after = len(text) - len(text[span.end :].lstrip(" \t\r\n"))

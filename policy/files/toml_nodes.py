@@ -1,6 +1,6 @@
 """TOML to nodes. The standard library reads values; places are looked up in the text.
 
-What is not found there as it is, e.g. an escaped string, gets the place of the value around it.
+What is not there as it is, e.g. an escaped string, gets the place of what is around it.
 """
 
 from __future__ import annotations

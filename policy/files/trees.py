@@ -173,8 +173,8 @@ class Folder(Tree):
     def _walked(self) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
         """Every file, and what is not looked at.
 
-        Links to folders are followed as hosts do; one that leads to a folder it stands in would
-        never end. Folders count as files, so that links that fan out come to an end too.
+        Links are followed as hosts do, but not to a folder around them: that would never end.
+        Folders count as files, so that links that fan out come to an end too.
         """
         files: list[str] = []
         problems: list[Problem] = []

@@ -30,8 +30,8 @@ def content_of(file: Path) -> bytes | None:
 def replace_files(contents: Mapping[Path, tuple[bytes | None, bytes | None]]) -> None:
     """Replace the content of every file, or of none.
 
-    *contents* are the bytes that were read from each, and the new ones; None is no file. Raises
-    PolicyError where a file cannot be written, or has changed since it was read.
+    *contents* has the bytes read from each, and the new ones; None is no file. Raises PolicyError
+    for a file that cannot be written, or has changed since.
     """
     prepared: dict[Path, Path] = {}
     done: list[tuple[Path, bytes | None]] = []

@@ -1,13 +1,10 @@
 """YAML to nodes with places, refusing what makes text mean something else.
 
-Anchors, tags, repeated keys, keys that are not text and second documents are mistakes here:
-each lets a file say one thing to a reader and another to a program. Plain words are resolved by
-the core schema of YAML 1.2, as the hosts' own readers do, so that ``yes`` and ``on`` stay text.
-`read_loosely` is for hosts that read on where `read_yaml` stops.
+Anchors, tags, repeated keys, keys that are not text and second documents are mistakes here. Plain
+words follow the core schema of YAML 1.2, as in the hosts' readers, so ``yes`` and ``on`` stay text.
 
-Nodes are built from parser events: composing recurses in C, and a deep document ends the process.
-What a parser says is wrong is about its own state. Only the place where it stopped counts:
-`yaml_mistakes.toml` has the mistakes that people make on such a line.
+Nodes are built from events: composing recurses in C, and a deep document ends the process. Of a
+parser's error only the place counts: `yaml_mistakes.toml` has what people get wrong there.
 """
 
 from __future__ import annotations
@@ -24,15 +21,7 @@ from policy.core import limits
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source, Span
 from policy.core.values import evolve
-from policy.files.nodes import (
-    VALUES,
-    MappingNode,
-    Node,
-    OpenNode,
-    ScalarNode,
-    Value,
-    describe,
-)
+from policy.files.nodes import VALUES, MappingNode, Node, OpenNode, ScalarNode, Value, describe
 from policy.files.text import BYTE_ORDER_MARK, cite
 
 _LOADER: Final[type] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
@@ -55,20 +44,11 @@ def read_yaml(source: Source, start: int = 0, end: int | None = None) -> Node:
 def read_loosely(
     source: Source, start: int, end: int, plain: Mapping[int, int] = MappingProxyType({})
 ) -> Node:
-    """Return the document as a program reads it that refuses no anchor, tag or repeated key.
+    """Return the document as a host reads it that takes anchors, tags and repeated keys.
 
     Of a repeated key the last counts. Characters that YAML does not allow, and tabs that lines
-    begin with, are read as blanks.
-
-    Args:
-        source: the text.
-        start: where the document begins.
-        end: where it ends.
-        plain: start -> end of what is read as a text, as if it stood in quotes.
-
-    Raises:
-        PolicyError: the text is no YAML even so.
-
+    begin with, are blanks. *plain* is start -> end of what is read as text, as if in quotes. Raises
+    PolicyError for no YAML.
     """
     part = _part(source, start, end)
     letters = [*part.text]
@@ -125,17 +105,12 @@ def _check(part: Span) -> None:
         )
 
 
-# --- nodes ------------------------------------------------------------------
-
 # Mistakes in one text, after which it is not read further.
 _MOST_MISTAKES: Final = 100
 
 
 class _Builder:
-    """Makes nodes of events, and a list of what is wrong with them, which is none if *is_loose*.
-
-    Aliases are resolved: one of a thousand values counts as a thousand.
-    """
+    """Makes nodes of events, and notes what is wrong with them unless it *is_loose*."""
 
     def __init__(self, part: Span, *, is_loose: bool, plain: Container[int] = ()) -> None:
         self.source = part.source
@@ -323,9 +298,6 @@ _NUMBER: Final = re.compile(
 
 # Beyond this Python itself refuses to make a number of text.
 _DIGITS: Final = 4000
-
-
-# --- why a text is not YAML --------------------------------------------------
 
 
 def _explain(part: Span, offsets: Iterable[int]) -> PolicyError:

@@ -39,11 +39,7 @@ Claim = Test | NeverStatement | ClaimVerdict
 
 
 def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]:
-    """Return the call that a matcher in a test names; its specifier is taken literally.
-
-    Raises:
-        PolicyError: the matcher has a wildcard for the tool, or arguments that are no JSON.
-    """
+    """Return the call that a matcher names, taken literally; raise PolicyError if it is none."""
     if "*" in matcher.tool:
         msg = f"expected one tool, found `{matcher.tool}`"
         raise PolicyError(msg, matcher.span, help="a test names the call it is about")
@@ -63,11 +59,7 @@ def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]
 
 
 def _arguments(text: str, matcher: Matcher) -> dict[str, object] | None:
-    """Return the arguments of a call written as JSON, or None.
-
-    Raises:
-        PolicyError: no command or path begins so, and it is no JSON.
-    """
+    """Return arguments written as JSON; None for a command or path that only begins so."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -114,11 +106,7 @@ def _verdict(
 
 
 def expectations(agent: Agent, table: Table, dialect: Dialect) -> Iterator[ClaimVerdict]:
-    """Yield the verdict on every example of an `expect` statement of *agent*, in the order written.
-
-    An example states the effect of one call by the rules of the agent, wherever it stands among
-    them, and without any agent above.
-    """
+    """Yield the verdict on each example of *agent*: the effect of one call by its rules alone."""
     for node in (each for each in agent.body if isinstance(each, Expect)):
         for matcher in node.matchers:
             claim = f"{agent.name}: {node.effect} {matcher}"

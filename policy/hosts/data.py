@@ -1,13 +1,11 @@
 """Data of a host or of lint: TOML files in the folder ``data`` of its package.
 
-``findings.toml`` holds the texts of findings, by code::
+``findings.toml`` holds the texts of findings, by code; a table below it is the message of a case::
 
     [dead-star]
     severity = "error"
     message = "{name} {does} nothing: a star in a list of tools is not a wildcard"
     help = "list the tools by their ids"
-
-A code with several messages has a table for each, which calls of `FindingTexts` name as its case.
 """
 
 from __future__ import annotations
@@ -68,13 +66,9 @@ def tool_classes(table: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 
 @frozen
 class FindingTexts:
-    """The texts of the findings of one package, e.g. of a host.
+    """The texts of the findings of one package, e.g. of a host."""
 
-    Attributes:
-        package: its full name.
-    """
-
-    package: str
+    package: str  # its full name
 
     def __call__(
         self,
@@ -87,16 +81,10 @@ class FindingTexts:
         edits: Iterable[Edit] = (),
         **words: object,
     ) -> Finding:
-        """Return the finding *code*.
+        """Return the finding *code* at *span*, or in *file* without a place.
 
-        Args:
-            code: a key of ``findings.toml``.
-            span: where it is.
-            case: which message of the code, where it has several.
-            file: the file, for a finding without a span.
-            help: how to mend it, where the data cannot say.
-            edits: what mends it.
-            words: what stands for the names in braces.
+        *case* is one of several messages, *help* how to mend it where the data cannot say, and
+        *words* stand for the names in braces.
         """
         texts = data_table(self.package, "findings")[code]
         texts = {**texts, **texts[case]} if case else texts

@@ -32,9 +32,7 @@ from policy.hosts.data import host_table
 class HostError(PolicyError):
     """One mistake that makes a host refuse a file, an agent or a call.
 
-    Attributes:
-        kind: one of ``data/errors.toml`` of the host. Kinds are a contract: they are added and
-            never renamed.
+    Its kind is in ``data/errors.toml`` of the host. Kinds are a contract, and never renamed.
     """
 
     def __init__(
@@ -46,15 +44,9 @@ class HostError(PolicyError):
 
 @frozen
 class ErrorTexts:
-    """The texts of the errors of one host: its ``data/errors.toml``, by kind and case.
+    """The texts of the errors of one host: its ``data/errors.toml``, by kind and case."""
 
-    A text is a message, or a message and how to mend the mistake.
-
-    Attributes:
-        host: its name.
-    """
-
-    host: str
+    host: str  # its name
 
     def __call__(
         self,
@@ -84,10 +76,7 @@ class HostErrors(HostError, PolicyErrors):
 
 
 def as_host_errors(error: PolicyError, kind: str, prefix: str = "") -> HostErrors:
-    """Return *error* as mistakes of a host; those that are already keep their own kind.
-
-    The host prints *prefix* before the others.
-    """
+    """Return *error* as mistakes of a host, which prints *prefix*, unless they are already."""
     errors = error.errors if isinstance(error, PolicyErrors) else (error,)
     return HostErrors(
         one
@@ -95,12 +84,6 @@ def as_host_errors(error: PolicyError, kind: str, prefix: str = "") -> HostError
         else HostError(kind, f"{prefix}{one.message}", one.span, help=one.help, file=one.file)
         for one in errors
     )
-
-
-# --- versions of hosts, as people write them: ``9.0`` or ``a3s@9.0.1`` ----------------
-
-# Major, minor and patch.
-Version = tuple[int, int, int]
 
 
 class Since:
@@ -121,16 +104,13 @@ class HostVersion:
     HOST: ClassVar[str]
     EXAMPLE: ClassVar[str]
 
-    numbers: Version
+    numbers: tuple[int, int, int]  # major, minor and patch
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Return the version that *text* names, with or without the name of the host.
+        """Return the version that *text* names: ``9.0`` or ``a3s@9.0.1``. Raises ValueError.
 
-        Numbers that are left out are zero; there must be as many as in `EXAMPLE`.
-
-        Raises:
-            ValueError: *text* is no version of that host.
+        There must be as many numbers as in `EXAMPLE`; others that are left out are zero.
         """
         found = re.fullmatch(rf"(?:{cls.HOST}@)?(\d+(?:\.\d+){{0,2}})", text)
         numbers = found[1].split(".") if found else []
@@ -143,15 +123,13 @@ class HostVersion:
         return f"{self.HOST}@" + ".".join(map(str, self.numbers))
 
 
-# --- keys that are not applied --------------------------------------------------------
-#
-# Most hosts ignore a key that they do not know, without a message. In a section about permissions
-# such a key is a rule that is not in force, so each front end reports it.
-
-
 @frozen
 class Keys:
-    """The keys of a section that a host knows."""
+    """The keys of a section that a host knows.
+
+    Most hosts ignore any other without a message. About permissions it is then a rule that is not
+    in force, so each front end reports it.
+    """
 
     known: Collection[str]  # keys that are applied, or that are not about permissions
     # Keys that the host applies and this program does not, each with the value that has no effect;
@@ -163,12 +141,10 @@ class Keys:
 
 
 def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Finding]:
-    """Yield a finding for each key of *node* that is not applied.
+    """Yield a finding for each key of the document *node* that is not applied.
 
-    Args:
-        node: the document.
-        sections: by path. A path is names with dots between them; ``[]`` is each item of a
-            list, ``*`` each value of an object. ``""`` is the document.
+    *sections* are by path: names with dots between them, where ``[]`` is each item of a list and
+    ``*`` each value of an object. ``""`` is the document.
     """
     for path, keys in sections.items():
         start = f"{path}." if path else ""
@@ -223,11 +199,6 @@ def _sections(node: Node, path: list[str], at: str) -> Iterator[tuple[MappingNod
             yield from _sections(entry.value, rest, f"{at}{entry.name}.")
 
 
-# --- the keys of a mapping ------------------------------------------------------------
-#
-# A wrong value does not stop the reading. `Fields` notes the mistake, returns what holds where
-# nothing is written, and `Fields.check` raises all mistakes of the document at once.
-
 U32: Final = 2**32 - 1
 
 _E = TypeVar("_E", bound=enum.Enum)
@@ -252,7 +223,11 @@ def value_of(node: Node | None) -> object:
 
 @define
 class Fields:
-    """The keys of one mapping."""
+    """The keys of one mapping.
+
+    A wrong value does not stop the reading: it is noted, and counts as one that is absent. `check`
+    raises all mistakes of the document at once.
+    """
 
     node: MappingNode | None  # the mapping; None where there is none, and then every key is absent
     kind: str  # of every mistake
@@ -281,10 +256,7 @@ class Fields:
     ) -> Fields:
         """Return the keys of the document that *read* returns.
 
-        That it has no keys is reported *at* a place, by default the document.
-
-        Raises:
-            HostErrors: it cannot be read, or is no mapping.
+        That it is no mapping is reported *at* a place, by default the document, as HostErrors.
         """
         try:
             node = read()
@@ -426,11 +398,7 @@ class Fields:
     def values(self, usual: _T, known: Collection[str] | None = None) -> _T:
         """Return *usual* with the value of every key that is called like one of its attributes.
 
-        The type of an attribute says what its value must be, and whether it may be null.
-
-        Args:
-            usual: what holds where nothing is written.
-            known: the attributes that are keys; None is all of them.
+        The type of an attribute says what its value must be. *known* are those that are keys.
         """
         kinds = get_type_hints(type(usual))
         found = {

@@ -67,11 +67,7 @@ def writer_of(front_end: FrontEnd) -> Writer:
 
 
 def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the entries of a rule with an *effect*, as the host of *dialect* reads it.
-
-    Raises:
-        PolicyError: the rule cannot be read, or matches no call.
-    """
+    """Return the entries of a rule as the host of *dialect* reads it; PolicyError for none."""
     home = "claude.rules" if dialect.shell.reader == "claude" else "notation.semantics"
     host = import_module(f"policy.hosts.{home}")
     entries: tuple[Entry, ...] = host.entries_of(rule, effect, dialect)
@@ -79,19 +75,13 @@ def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]
 
 
 def front_ends(
-    user: str = "",
-    managed: str = "",
-    start: StartPlace | None = None,
+    user: str = "", managed: str = "", start: StartPlace | None = None
 ) -> tuple[FrontEnd, ...]:
     """Return the front ends, that of Claude Code with files beside a project.
 
-    Args:
-        user: the folder of a user, e.g. ``~/.claude``; "" is not read.
-        managed: the folder of an administrator, e.g. ``/etc/claude-code``; "" is not read.
-        start: where a session is started; None is in each folder that has files of a host.
-
-    Raises:
-        PolicyError: a folder does not exist.
+    These are in the folders of a user, e.g. ``~/.claude``, and of an administrator, e.g.
+    ``/etc/claude-code``; "" is none. Without *start* a session is started in each folder with files
+    of a host. Raises PolicyError for a folder that does not exist.
     """
     if not (user or managed or start):
         return FRONT_ENDS

@@ -19,6 +19,8 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Table
 
+_OTHER: Final = re.compile(r"[^A-Za-z0-9_-]+")
+
 
 @values.frozen
 class PortableLine:
@@ -187,10 +189,7 @@ def _within(pattern: Pattern, other: Pattern) -> bool:
 
 
 def ranked(rules: ToolRules) -> tuple[dict[Effect, list[PortableLine]], Effect]:
-    """Return the rules by effect, and the default, for a host that tries deny, ask, allow in turn.
-
-    No call gets more than *rules* grants.
-    """
+    """Return rules by effect and the default, granting no more, for a host that tries them so."""
     lists: dict[Effect, list[PortableLine]] = {effect: [] for effect in Effect}
     default = rules.default
     for line in rules.lines:
@@ -216,9 +215,6 @@ def no_more(tool: str, one: ToolRules, other: ToolRules) -> bool:
 
     found = differences(table(other), table(one))
     return found.exact and not any(difference.widened for difference in found.differences)
-
-
-_OTHER: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def quoted(text: str) -> str:

@@ -122,10 +122,7 @@ class DeclaredReading(Attenuated):
 
 @frozen(slots=False, eq=False)
 class EnforcedReading:
-    """What a host does, as two functions.
-
-    Both functions raise KeyError for an unknown agent.
-    """
+    """What a host does, as two functions. Both functions raise KeyError for an unknown agent."""
 
     agents: tuple[str, ...]  # every agent that can be a link
     start: Callable[[str], Link]  # agent -> the first link of a chain

@@ -26,17 +26,10 @@ class Unread:
 
 @frozen(slots=False, repr=False)
 class Workspace(Projects[Project]):
-    """The projects of one tree.
+    """The projects of one tree."""
 
-    Attributes:
-        label: how people know the tree.
-        projects: in the order of their hosts and roots.
-        problems: findings about files of no project.
-        unread: files that may be about agents and that no front end reads.
-    """
-
-    projects: tuple[Project, ...]
-    problems: tuple[Finding, ...] = ()
+    projects: tuple[Project, ...]  # in the order of their hosts and roots
+    problems: tuple[Finding, ...] = ()  # about files of no project
     unread: tuple[Unread, ...] = ()
 
     @cached_property
@@ -73,12 +66,11 @@ def load(
     an agent may do, the workspace has no projects, and `Workspace.chain` raises.
 
     Args:
-        path: an existing path beats a revision of the repository around the
-            current folder.
+        path: an existing path beats a revision of the repository around the current folder.
         front_ends: the front ends that read; by default those of every host.
-        root: the folder of the project, in which chains decide paths; by default *path*, or
-            the folder of that file. A revision has none unless it is given: then a path that
-            is absolute or leaves the project is denied (``no-root``).
+        root: the folder of the project, in which chains decide paths; by default *path*, or the
+            folder of that file. A revision has none: paths that are absolute or leave the project
+            are denied (``no-root``).
 
     Raises:
         PolicyError: *path* is none of these.

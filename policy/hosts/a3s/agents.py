@@ -58,9 +58,6 @@ def kind_of(name: str) -> Mapping[str, Any] | None:
     return kinds.get(name) or next(aliases, None)
 
 
-# --- agents ---------------------------------------------------------------------------
-
-
 class Provider(enum.Enum):
     """Who confirms the calls of a scope."""
 
@@ -178,11 +175,7 @@ class AgentRegistry:
     agents: Mapping[str, AgentDefinition]
 
     def find(self, name: str) -> AgentDefinition:
-        """Return the agent with that name or alias, in exact case.
-
-        Raises:
-            HostError: there is none.
-        """
+        """Return the agent with that name or alias, in exact case; raise HostError for none."""
         found = self.agents.get(name) or self.agents.get(AGENT_ALIASES.get(name, ""))
         if found is None:
             known = ", ".join(f"`{known}`" for known in sorted(self.agents))
@@ -190,18 +183,11 @@ class AgentRegistry:
         return found
 
     def project(self, agent: AgentDefinition) -> AgentRegistry:
-        """Return the registry with an agent that another system adds.
-
-        Raises:
-            HostError: its name is an alias of a registered agent.
-        """
+        """Return the registry with an agent of another system; raise HostError for an alias."""
         other = AGENT_ALIASES.get(agent.name)
         if other in self.agents:
             raise refused("alias_conflict", agent.span, name=agent.name, other=other)
         return AgentRegistry({**self.agents, agent.name: agent})
-
-
-# --- script tools ---------------------------------------------------------------------
 
 
 # Key of a limit of scripts -> its largest value.
@@ -228,10 +214,7 @@ class ScriptToolLimits:
 
 @frozen
 class ScriptToolSpec:
-    """A script that the model may call as a tool; the source is below the workspace.
-
-    Without a list, which no file can express, it may call every tool that `program` may call.
-    """
+    """A script below the workspace that is a tool. With no list it may call what `program` may."""
 
     name: str
     description: str
@@ -280,9 +263,6 @@ def _rules(fields: Fields, key: str, profile: A3sProfile) -> tuple[PermissionRul
     return tuple(rules)
 
 
-# --- agent files: YAML, or Markdown with a header between the first two `---` in the text
-
-
 # The keys of one list; the first that is present is read, even if it is empty.
 _ALLOWED_KEYS: Final = ("tools", "allowedTools", "allowed_tools")
 _DENIED_KEYS: Final = ("disallowedTools", "disallowed-tools", "disallowed_tools")
@@ -294,11 +274,7 @@ _FIELDS: Final = (
 
 
 def read_agent(source: Source, profile: A3sProfile = NEWEST) -> AgentDefinition:
-    """Return the agent that *source* defines, a file of Markdown or YAML.
-
-    Raises:
-        HostError: every mistake for which the host skips the file.
-    """
+    """Return the agent of a file; raise all mistakes for which the host skips it (HostError)."""
     markdown = source.name.endswith(".md")
     start, end, body = 0, len(source.text), len(source.text)
     if markdown:
@@ -421,9 +397,6 @@ def _mapped_rules(listed: ToolNames, profile: A3sProfile) -> tuple[PermissionRul
     return tuple(rules)
 
 
-# --- tools and schedules of an agent directory: Markdown files with a header ----------
-
-
 @frozen
 class McpTool:
     """A server of tools, whose tools are bound like all others."""
@@ -526,11 +499,7 @@ _SCHEDULE_KEYS: Final = {"": Keys("cron name enabled".split(), is_open=True)}
 
 
 def _read_schedule(source: Source) -> Schedule:
-    """Return the schedule that a file of ``schedules/`` defines.
-
-    Raises:
-        HostError: it has no header, or the header has no time.
-    """
+    """Return the schedule of a file in ``schedules/``; raise HostError without a time."""
     what = f"schedule {source.name}"
     header, _, stem = _header(source, what, "need `cron:`")
     fields = evolve(header, kind="schedule_cron_required")
@@ -539,9 +508,6 @@ def _read_schedule(source: Source) -> Schedule:
     fields.check()
     unapplied = fields.unapplied(_SCHEDULE_KEYS)
     return Schedule(name or stem, cron, enabled, fields.span("cron"), unapplied)
-
-
-# --- agent directories: one mistake refuses the whole directory -----------------------
 
 
 @frozen
@@ -562,11 +528,7 @@ class AgentDir:
 
 
 def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
-    """Return the agent directory at *root*.
-
-    Raises:
-        HostError: the first file with a mistake; then nothing of the directory is in force.
-    """
+    """Return the agent directory at *root*; raise HostError, which refuses all of it."""
     prefix = f"{root}/" if root else ""
     there = [path for path in tree.paths() if path.startswith(prefix)]
     outside = [problem.path for problem in tree.problems() if problem.path.startswith(prefix)]
@@ -611,13 +573,8 @@ def register(
     return kept, tuple(tool for tool in directory.tools if tool.name in built_in)
 
 
-# --- `a3s.session.yaml` ---------------------------------------------------------------
-#
-# A3S has no such file: programs configure their sessions in code. What an agent may do depends
-# on the session, so this file describes it (see `README.md` beside this module). Unknown keys
-# are refused, since a misspelt key would be a missing rule.
-
-
+# A3S has no such file: programs configure their sessions in code. This one describes a session,
+# since what an agent may do depends on it (README.md).
 SESSION_FILE: Final = "a3s.session.yaml"
 
 
@@ -651,11 +608,8 @@ class SessionSettings:
 
 
 def read_session(source: Source) -> SessionSettings:
-    """Return the settings in *source*.
-
-    Raises:
-        HostError: every unknown key, and every value of a wrong type.
-    """
+    """Return the settings in *source*; raise HostError with every key or value that is wrong."""
+    # A misspelt key would be a missing rule, so unknown ones are refused.
     fields = Fields.read(partial(read_yaml, source), "policy_parse", at=source.whole())
     fields.known("version", "permissions", "confirmation", "style", "auto_delegation")
     quoted = 'write the version in quotes, as in `version: "9.0"`'

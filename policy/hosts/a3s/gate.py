@@ -43,10 +43,9 @@ from policy.tables.table import Table
 
 
 def _grants(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the tools that the text of ``allowed-tools`` names, each with its pattern.
+    """Return the tools in the text of ``allowed-tools``, each with its pattern.
 
-    It is split at commas if it has any. Otherwise it is one rule if all its blanks are between
-    parentheses, and is split at blanks if not.
+    It is cut at commas if it has any, else at blanks, unless all blanks are in parentheses.
     """
     alone = re.fullmatch(r"\s*[^\s(]*\([^(]*\)\s*", text)
     parts = text.split(",") if "," in text else [text] if alone else text.split()
@@ -62,21 +61,17 @@ def _grants(text: str) -> tuple[tuple[str, str], ...]:
 def skill_policy(
     allowed: str | Iterable[str] | None, profile: A3sProfile = NEWEST
 ) -> PermissionPolicy:
-    """Return the policy of a running skill: the tools that it lists, and no others.
-
-    ``allowed-tools`` may be a list, which is read as one text with commas; if it is absent, the
-    skill has no tool.
-    """
+    """Return the policy of a running skill: the tools of its ``allowed-tools``, and no others."""
     text = allowed if isinstance(allowed, str) else ", ".join(allowed or ())
     rules = (PermissionRule.of(f"{tool}({pattern})", profile) for tool, pattern in _grants(text))
     return PermissionPolicy(allow=tuple(rules), default_decision=Effect.DENY, profile=profile)
 
 
 def _skill_restricts(tool: str, active: Iterable[str]) -> bool:
-    """Return whether the active skills, by their ``allowed-tools``, forbid a call of *tool*.
+    """Return whether the active skills forbid a call of *tool*.
 
-    One skill that names the tool, in any case and for every argument, is enough. Patterns over
-    names or arguments match nothing, and an empty list restricts nothing.
+    One that names it, in any case and for every argument, is enough. Patterns match nothing, and an
+    empty list restricts nothing.
     """
     lists = [_grants(text) for text in active]
     through = (tool.lower(), "*")
@@ -84,9 +79,6 @@ def _skill_restricts(tool: str, active: Iterable[str]) -> bool:
         not grants or any((name.lower(), pattern) == through for name, pattern in grants)
         for grants in lists
     )
-
-
-# --- confirmation ---------------------------------------------------------------------
 
 
 class TimeoutAction(enum.Enum):
@@ -133,9 +125,6 @@ class ConfirmationPolicy:
             TimeoutAction.REJECT if rejects else TimeoutAction.AUTO_APPROVE,
             self.yolo_lanes & other.yolo_lanes,
         )
-
-
-# --- the stages of the gate -----------------------------------------------------------
 
 
 class GateReason(enum.Enum):
@@ -231,11 +220,6 @@ def _confirmed(passed: list[GateScope], facts: Facts, profile: A3sProfile) -> Pa
     return Passage(provider.settled, _CONFIRMING[provider])
 
 
-# --- started agents -------------------------------------------------------------------
-#
-# An agent whose permissions are not in force (`PermissionPolicy.is_in_force`) has those of its
-# parent.
-
 # A name, the rules of a scope, and who confirms its calls.
 Scope = tuple[str, RuleSet, Provider]
 
@@ -243,10 +227,7 @@ Scope = tuple[str, RuleSet, Provider]
 def child_scopes(
     parent: Iterable[Scope], agent: AgentDefinition, confirmation: Provider
 ) -> list[Scope]:
-    """Return the scopes that a call of a started agent passes: of *parent*, and its own.
-
-    A *parent* without permissions has no scope; *confirmation* is who confirms its calls.
-    """
+    """Return the scopes that a call of a started agent passes: of its *parent*, and its own."""
     profile, confirms = agent.permissions.profile, agent.provider(confirmation)
     if agent.has_permissions:
         own = (agent.name, agent.permissions.rules, confirms)
@@ -264,10 +245,7 @@ def delegate(
     needs_confirmation: bool = False,
     only_permissions: bool = False,
 ) -> Effect:
-    """Return the effect of a call of an agent that a session started.
-
-    A tool may itself need confirmation. With *only_permissions* it does not matter who confirms.
-    """
+    """Return the effect of a call of a started agent, or what *only_permissions* say of it."""
     if agent.tool_free or tool.lower() in SPAWNING:
         return Effect.DENY
     own = (policy for policy in (session.permissions, session.style) if policy is not None)
@@ -285,10 +263,10 @@ def delegate(
 def child_visible(
     session: SessionSettings, agent: AgentDefinition, tool: str, hidden: Iterable[str] = ()
 ) -> bool:
-    """Return whether the model of an agent that a session started is shown *tool*.
+    """Return whether the model of a started agent is shown *tool*.
 
-    The host program may hide tools from the session without denying them, by rules; an agent
-    whose own rules name such a tool is shown it.
+    The host program may hide tools, by rules, and not deny them; an agent whose own rules name one
+    is shown it.
     """
     if tool.lower() in SPAWNING or agent.tool_free:
         return False
@@ -310,11 +288,7 @@ _MOST_TASKS: Final = 32
 
 
 def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[str, ...]:
-    """Return the agents that a call of `task` starts; before 6.8 a call started one.
-
-    Raises:
-        HostError: there is no task, there are too many, or a field is unknown or missing.
-    """
+    """Return the agents that a call of `task` starts; raise HostError for wrong arguments."""
     source = Source("<task>", json.dumps(args, default=str))
     call = Fields.read(lambda: read_json(source), "task_arguments")
     tasks = [call]
@@ -330,16 +304,10 @@ def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[s
     return tuple(agent for agent, *_ in texts)
 
 
-# --- calls that a script makes --------------------------------------------------------
-
-
 def script_rules(
     spec: ScriptToolSpec, profile: A3sProfile = NEWEST, *, without: Collection[str] = ()
 ) -> RuleSet:
-    """Return the list of a script as rules over exact names, except the tools *without*.
-
-    A script without a list may call every tool that scripts may call at all.
-    """
+    """Return the list of a script as rules over exact names, except the tools *without*."""
     place = place_of(spec.list_span)
     entries = [_ONE_TASK] if profile.one_search else []
     listed = spec.effective_tools(profile)
@@ -376,10 +344,8 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
 ) -> Effect:
     """Return the effect of the *number*-th call of a script, whose list no argument can widen.
 
-    Without a session the list alone decides, as before version 5.
-
-    Raises:
-        HostError: it has made too many calls.
+    Without a session the list alone decides, as before version 5. Raises HostError: it has made too
+    many calls.
     """
     _, most, _ = spec.limits.effective(spec.allowed_tools or ())
     if number > most:
@@ -395,9 +361,6 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
     return evaluate(tool, [scope], profile=policy.profile).effect
 
 
-# --- the `program` tool: which sources the host runs. No source is run here. ----------
-
-
 SOURCE_BYTES: Final = 192 * 1024
 
 # Refused anywhere in the source, also in strings.
@@ -408,11 +371,7 @@ _ENTRY: Final = "function run"
 
 
 def check_program(args: Mapping[str, Any]) -> None:
-    """Refuse arguments of `program` that the host does not run.
-
-    Raises:
-        HostError: the first reason.
-    """
+    """Raise HostError for arguments of `program` that the host does not run."""
     kind = args.get("type", "script")
     if kind != "script":
         raise refused("unsupported_program_type", found=kind)
@@ -425,11 +384,7 @@ def check_program(args: Mapping[str, Any]) -> None:
 
 
 def check_source(source: str) -> None:
-    """Refuse a source that the host does not run.
-
-    Raises:
-        HostError: it is too long, has no function `run`, or contains a refused text.
-    """
+    """Raise HostError for a source that the host does not run."""
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > SOURCE_BYTES:
         raise refused("script_source_too_large", size=size, most=SOURCE_BYTES)
@@ -443,18 +398,13 @@ def check_source(source: str) -> None:
 def program_tools(
     args: Mapping[str, Any], registered: Iterable[str], profile: A3sProfile = NEWEST
 ) -> tuple[str, ...]:
-    """Return the tools that a program may call.
-
-    Without a list it may call every registered tool, unlike a script tool, which may call none.
-    """
+    """Return the tools that a program may call: without a list every one that is registered."""
     listed = args.get("allowed_tools")
     tools = tuple(registered)
     if isinstance(listed, (list, tuple)):
         tools = tuple(name for name in listed if isinstance(name, str))
     return tuple(name for name in tools if name not in excluded(profile))
 
-
-# --- tools of servers -----------------------------------------------------------------
 
 _RISK_KEYS: Final = frozenset({"x-a3s-risk", "a3s/risk", "a3s.risk", "risk"})
 _LOW_RISK: Final = frozenset({"read", "read_only", "read-only", "routine", "closed_world_read"})
@@ -480,8 +430,6 @@ def _risky_label(value: object) -> bool:
     return not isinstance(value, str) or value.strip().lower() not in _LOW_RISK
 
 
-# --- turns of a verifier --------------------------------------------------------------
-
 _REFUSED: Final = frozenset({"write", "edit", "patch", "download", "skill", "task", "batch"})
 _CHANGES: Final = (">", "rm ", "mv ", "tee ")
 
@@ -489,10 +437,7 @@ _CHANGES: Final = (">", "rm ", "mv ", "tee ")
 def verifier_preflight(
     tool: str, args: Mapping[str, Any], *, nested: bool = False, read_only: bool = False
 ) -> Effect:
-    """Return DENY for a call that a turn of a verifier refuses, else ALLOW.
-
-    The call may be *nested* in a program, and its tool may declare itself read-only.
-    """
+    """Return DENY for a call that a verifier refuses, perhaps *nested* in a program; else ALLOW."""
     name = tool.lower()
     if name in _REFUSED:
         return Effect.DENY

@@ -27,8 +27,6 @@ class Risk(enum.IntEnum):
     CRITICAL = 3
 
 
-# --- commands -------------------------------------------------------------------------
-
 _DATA: Final = host_table("a3s", "guardrail")
 _SHELL: Final = Shell(wrapping=Wrapping(names=frozenset(_DATA["wrappers"])))
 _LONGEST: Final = 100_000
@@ -83,10 +81,7 @@ def _words_of(command: str) -> list[str]:
 
 
 def _command_risk(command: str, outside: Callable[[str], bool]) -> Risk:
-    """Return the risk of a command; it is high unless the command is known to be read-only.
-
-    A word may, read as a path, lead *outside* of the workspace.
-    """
+    """Return the risk of a command: high unless it only reads, and no word leads *outside*."""
     command = command.strip()
     if len(command) > _LONGEST:
         return Risk.HIGH
@@ -126,9 +121,6 @@ def _git_risk(args: Mapping[str, Any]) -> Risk:
         return Risk.ROUTINE
     undone = (re.fullmatch(check, others.get(key, "")) for key, check in (bounded or {}).items())
     return Risk.BOUNDED if any(undone) else Risk.HIGH
-
-
-# --- the guardrail --------------------------------------------------------------------
 
 
 class Mode(enum.Enum):
@@ -185,8 +177,6 @@ class Guardrail:
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
-
-# --- the risk of a call ---------------------------------------------------------------
 
 _TOOLS: Final = _DATA["tools"]
 _DEEPEST: Final = 16

@@ -33,9 +33,6 @@ from policy.hosts.data import host_table
 from policy.language.mistakes import closest
 from policy.language.syntax import Presence
 
-# --- one rule -------------------------------------------------------------------------
-
-
 _TRAPS: Final = host_table("a3s", "traps")
 
 
@@ -83,9 +80,6 @@ def _tool_findings(
         yield finding("a3s-unknown-tool", span, tool=rule.tool, help=help_)
 
 
-# --- one policy -----------------------------------------------------------------------
-
-
 def _policy_findings(
     policy: PermissionPolicy, known: frozenset[str] = frozenset()
 ) -> Iterator[Finding]:
@@ -97,9 +91,6 @@ def _policy_findings(
         for rule in rules:
             if rule.span is not None:  # else it is not written in a file
                 yield from _rule_findings(rule, effect, policy, known)
-
-
-# --- one agent ------------------------------------------------------------------------
 
 
 def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
@@ -160,9 +151,6 @@ def unconfirmed_findings(agent: AgentDefinition, session: SessionSettings) -> It
     free = bounded or agent.has_permissions or agent.tool_free or agent.span is None
     if not free and agent.provider(session.provider).settled is Effect.DENY:
         yield finding("a3s-nobody-asked", agent.span, agent=agent.name)
-
-
-# --- directories, scripts and sessions ------------------------------------------------
 
 
 def directory_findings(directory: AgentDir, profile: A3sProfile) -> Iterator[Finding]:

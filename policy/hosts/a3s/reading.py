@@ -1,7 +1,7 @@
 """The two readings of chains of A3S: as declared, and as the host enforces them.
 
-The session starts agents and scripts. The link ``script:name`` stands for the calls that a
-script tool makes; a script that may call `task` starts agents. An agent starts none.
+The session starts agents and scripts; an agent starts none. The link ``script:name`` is the calls
+of a script tool, which may start agents by `task`.
 """
 
 from __future__ import annotations

@@ -56,8 +56,6 @@ NEWEST: Final = A3sProfile((9, 1, 2))
 finding: Final = FindingTexts("policy.hosts.a3s")
 refused: Final = ErrorTexts("a3s")
 
-# --- tools: the argument that a rule sees, and their lanes ----------------------------
-
 
 TOOLS: Final = host_table("a3s", "tools")
 MODES: Final = tuple(TOOLS["modes"])
@@ -68,11 +66,7 @@ QUERIES: Final = tuple(TOOLS["queries"])
 
 @cache
 def dialect(profile: A3sProfile) -> Dialect:
-    """Return how the host names tools and reads calls.
-
-    A rule that names one tool ignores case. A rule for a tool without an entry here sees all
-    arguments, as JSON.
-    """
+    """Return how the host reads calls: a rule for one tool ignores case, others see JSON."""
     searches = TOOLS["one_search" if profile.one_search else "several_searches"]
     return Dialect(
         str(profile),
@@ -94,12 +88,6 @@ class Lane(enum.Enum):
 def lane_of(tool: str) -> Lane:
     """Return the lane of a call of *tool*."""
     return Lane.QUERY if tool in QUERIES else Lane.EXECUTE
-
-
-# --- rules, lists of rules, and how they decide ---------------------------------------
-#
-# The lists are tried in the order deny, allow, ask, so an ask rule cannot narrow an allow rule. A
-# policy that is not enabled allows everything.
 
 
 @frozen
@@ -161,11 +149,7 @@ class PermissionRule:
         return not self.problem and any(_names_tool(named, tool) for named in self._tools())
 
     def entries(self, effect: Effect) -> tuple[Entry, ...]:
-        """Return the entries of the rule; none if it matches no call.
-
-        A rule that is too long grants nothing. If it denies or asks, it denies every call of
-        its tool, since it might match any of them.
-        """
+        """Return the entries of the rule; one too long grants nothing, or denies its whole tool."""
         if self.problem or (self.is_too_long and effect is Effect.ALLOW):
             return ()
         pattern, effect = (None, Effect.DENY) if self.is_too_long else (self._argument(), effect)
@@ -214,7 +198,7 @@ def lane_rule(text: str) -> Lane | None:
 
 @frozen(slots=False)
 class PermissionPolicy:
-    """The permissions of one session or agent."""
+    """The permissions of one session or agent; the order of the lists is that of the host."""
 
     deny: tuple[PermissionRule, ...] = ()  # tried first
     allow: tuple[PermissionRule, ...] = ()  # tried next; since 9.0 it may contain lanes
@@ -310,10 +294,7 @@ class PermissionPolicy:
 
 
 def managed(everyone: PermissionPolicy, own: PermissionPolicy | None = None) -> PermissionPolicy:
-    """Return the policy of a session: its *own* replaces all but the deny rules of *everyone*.
-
-    Both are in force, enabled or not.
-    """
+    """Return the policy of a session, in force: its *own*, and the deny rules of *everyone*."""
     first = own or everyone
     deny = dict.fromkeys((*first.deny, *everyone.deny))
     return evolve(first, deny=tuple(deny), enabled=True)

@@ -1,8 +1,7 @@
 """Agent definitions: Markdown with front matter, and what is wrong with them.
 
-What the host does not read it leaves out without a word (2.1.329, observed): a file without a name
-or a description, YAML that it cannot mend, and every key it does not know. The last leaves an agent
-all tools that a list under a misspelt key was to take away.
+The host skips without a word a file with no name or description, YAML that it cannot mend, and
+unknown keys (2.1.329, observed): an agent keeps what a list under a misspelt key should take away.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ from policy.hosts.claude.hooks import Hook, read_hooks
 from policy.hosts.fields import is_null, value_of
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
-
-# --- YAML that the host mends ---------------------------------------------------------
 
 
 def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:
@@ -88,15 +85,12 @@ def _mended(header: Span) -> Node | None:
     return node if values.items() <= read else None
 
 
-# --- lists of tools, in every spelling that the host takes ---------------------------
-
-# A string is cut at commas and spaces outside parentheses, and so is each entry of a
-# list. A tab or a line break cuts nothing, so that what it stands between is no tool; an
-# entry that is left empty is none, and so is one of a list that is no text (2.1.329, observed).
-
-
 def read_list(node: Node | None, key: str) -> tuple[DeclaredTools, list[Finding]]:
-    """Return the list that the value of *key* is, and what is wrong with it."""
+    """Return the list that the value of *key* is, and what is wrong with it.
+
+    A string, and each entry of a list, is cut at commas and spaces outside parentheses, and not at
+    tabs and line breaks. What is empty or no text is no entry (2.1.329, observed).
+    """
     if node is None:
         return DeclaredTools(Presence.ABSENT), []
     if is_null(node):
@@ -149,13 +143,8 @@ def entries_in(text: str) -> Iterator[tuple[int, int]]:
             start = position + 1
 
 
-# --- hooks that guard calls, and cannot be loaded ------------------------------------
-
-# The host leaves the agent out rather than run it without its guard (2.1.329, observed).
-
-
 def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
-    """Yield why the host does not load the agent with this front matter."""
+    """Yield why the host leaves an agent out: its guard cannot be loaded (2.1.329, observed)."""
     given = front.get("hooks")
     for entry in front.entries:
         is_scanned = entry.name not in {"hooks", *known_hooks.UNSCANNED}
@@ -192,9 +181,6 @@ def _has_hooks(node: Node) -> bool:
     if isinstance(node, SequenceNode):
         return bool(node.items)
     return not is_null(node)
-
-
-# --- a definition ---------------------------------------------------------------------
 
 
 @frozen
@@ -238,10 +224,7 @@ _OWN_KEYS: Final = ("tools", "disallowedTools", "color", "permissionMode")
 
 
 def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
-    """Return whether a file has the front matter of an agent, readable or not.
-
-    It is so *certainly* only with a key that little else has.
-    """
+    """Return whether a file has the front matter of an agent: *certainly*, by a key of its own."""
     header = header_of(source)
     if "\nname:" not in header or "\ndescription:" not in header:
         return False
@@ -254,10 +237,7 @@ _SKIPPED: Final = "the host leaves the file out, so there is no such agent"
 def read_agent(
     source: Source, *, plugin: bool = False, unnamed: str = ""
 ) -> tuple[Definition | None, list[Finding]]:
-    """Return the agent that *source* defines, if any, and what is wrong with it.
-
-    An agent without a name is called *unnamed*; there is none where that is "".
-    """
+    """Return the agent of *source*, *unnamed* if it has no name, and what is wrong with it."""
     try:
         front = split_front_matter(source)
     except PolicyError as error:

@@ -29,9 +29,6 @@ _READING: Final = known.FILE_TOOLS["Read"]
 _EDITING: Final = known.FILE_TOOLS["Edit"]
 
 
-# --- files that are guarded, or whose names are odd ----------------------------------
-
-
 def _names(
     globs: Iterable[str], *, below: bool = True, spelled: bool = False
 ) -> Iterator[tuple[Token, ...]]:
@@ -93,9 +90,6 @@ def _leading_out() -> Pattern:
     return _anywhere(_names(guarded.LEADING_OUT))
 
 
-# --- entries of the host ----------------------------------------------------------------
-
-
 def built_in(
     tool: str,
     effect: Effect,
@@ -119,9 +113,6 @@ def inside(
     yield built_in(tool, effect, _leading_out(), reason, "ambiguous name")
     for folder in folders:
         yield built_in(tool, Effect.ALLOW, below(folder), why=why)
-
-
-# --- what calls get that no rule applies to ------------------------------------------
 
 
 def defaults(session: ClaudeSession, mode: str) -> Iterator[Entry]:
@@ -225,9 +216,6 @@ def _fetched_from(hosts: tuple[str, ...]) -> tuple[Entry, ...]:
     )
 
 
-# --- reads and edits that settings keep in working folders ---------------------------
-
-
 def reads_inside(session: ClaudeSession) -> Iterator[Entry]:
     """Yield what keeps reads inside."""
     # Any word of a command may be the name of a file that a rule denies.
@@ -249,9 +237,6 @@ def edits_inside(session: ClaudeSession) -> Iterator[Entry]:
     for tool in _EDITING:
         yield from inside(session.fenced, tool, Effect.DENY, Reason.PROTECTED)
         yield built_in(tool, Effect.DENY, reason=Reason.PROTECTED, why="outside edits are blocked")
-
-
-# --- what a mode holds back, whatever rules allow ------------------------------------
 
 
 def held(session: ClaudeSession, mode: str) -> Iterator[Entry]:
@@ -313,8 +298,6 @@ def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         yield built_in(tool, Effect.ASK, _leading_out(), reason, "ambiguous name")
 
 
-# --- critical removals in PowerShell (documented, not observed) ----------------------
-
 _LETTERS: Final = OneOf(frozenset("abcdefghijklmnopqrstuvwxyz"))
 _BEFORE: Final = OneOf(frozenset(" '\""))
 _SLASH: Final = OneOf(frozenset("/\\"))
@@ -322,7 +305,7 @@ _SLASH: Final = OneOf(frozenset("/\\"))
 
 @cache
 def power_shell_removals() -> tuple[Entry, ...]:
-    """Return the removals that no mode allows: all of a folder, and the system's own."""
+    """Return the removals that no mode allows (documented, not observed)."""
     drive: tuple[Token, ...] = (_BEFORE, _LETTERS, ":", _SLASH)
     targets: list[tuple[Token, ...]] = [
         (_SLASH, "*", Gap.ANY),
@@ -340,25 +323,13 @@ def power_shell_removals() -> tuple[Entry, ...]:
     )
 
 
-# --- files behind links ---------------------------------------------------------------
-
-
 def led_out(session: ClaudeSession) -> Iterator[Entry]:
-    """Yield what asks for edits through links that lead out.
-
-    In the program a rule for the name of the link and one for where it leads lift that together.
-    """
+    """Yield what asks for edits through links that lead out, until rules allow both names."""
     for link, target in session.options.links.items():
         if not any(f"{target}/".startswith(f"{folder}/") for folder in session.folders):
             for tool in _EDITING:
                 yield built_in(tool, Effect.ASK, below(link), Reason.PROTECTED, "a link leads out")
 
-
-# --- rules that are left to the model where one judges (2.1.329) ---------------------
-
-# In `auto` a rule with a star allows nothing where what stands before the star may lead to a
-# program that runs what it is told to: an interpreter, a runner, or what starts another program.
-# Nor does it where that is no plain name of another program.
 
 # Names as they are written, with their versions.
 _STARTING: Final = RUNNERS | STARTERS | {"python2", "python3"}
@@ -367,7 +338,11 @@ _QUOTES: Final = str.maketrans("", "", "'\"")
 
 
 def is_left_to_model(line: RuleLine) -> bool:
-    """Return whether a rule that allows is left to the model, where one judges."""
+    """Return whether a rule that allows is left to the model, where one judges (2.1.329).
+
+    In `auto` a rule with a star counts only behind the plain name of a program that runs no other:
+    no interpreter, no runner, nothing that starts programs.
+    """
     entry = line.entry
     if entry.tool not in ("Bash", "Monitor"):
         return False

@@ -1,10 +1,10 @@
 """Which files of a tree are Claude Code's, and to which project each belongs.
 
 Every folder with a ``.claude/`` is a project, every folder with a ``.claude-plugin/plugin.json`` a
-plugin. A session in a folder also has the agents, skills and commands of every folder above it, the
-nearest of a name, and the local settings of the top; of other settings it has those of its own
-folder alone (2.1.329, observed). A tree with no ``.claude`` and no plugin may hold such files to be
-copied from there: then those are read, as projects of their own, with the reason.
+plugin. A session has the agents, skills and commands of all folders above too, the nearest of a
+name, and the local settings of the top; other settings are those of its own folder (2.1.329,
+observed). A tree with neither may hold such files to be copied: then those are projects, with the
+reason.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from policy.hosts.claude.settings import looks_like_settings
 from policy.hosts.claude.skills import looks_like_skill
 from policy.hosts.fields import value_of
 
-# --- plugins --------------------------------------------------------------------------
-
 _MANIFEST: Final = ".claude-plugin/plugin.json"
 
 
@@ -41,10 +39,10 @@ def _command_name(segments: list[str]) -> str:
 
 
 def _plugin_files(source: Source, texts: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the path, the kind and the name of each file of a plugin.
+    """Yield path, kind and name of each file of a plugin; of an agent what precedes its name.
 
-    What its manifest, *source*, lists of agents and commands is all it has of them. Of an agent the
-    name is what stands before its own. Raises `PolicyError` where the host does not load it.
+    If the manifest, *source*, lists agents or commands, it has no others. Raises `PolicyError`
+    where the host does not load it.
     """
     node = read_json(source)
     if not isinstance(node, MappingNode):
@@ -120,8 +118,6 @@ def _commands(place: str, texts: Collection[str]) -> Iterator[tuple[str, str]]:
         is_skill = segments[-1] == "SKILL.md" and len(segments) > 1
         yield path, ":".join(segments[:-1]) if is_skill else _command_name(segments)
 
-
-# --- projects -------------------------------------------------------------------------
 
 FOLDER: Final = ".claude"
 _NAMES: Final = {"settings.json": "project", "settings.local.json": "local"}
@@ -207,10 +203,7 @@ def discover(tree: Tree, start: str | None = None) -> tuple[FoundProject, ...]:
 def _plugins(
     tree: Tree, paths: Collection[str]
 ) -> tuple[dict[str, tuple[str, str, str]], dict[str, PolicyError]]:
-    """Return each file of a plugin, with the root of that, its kind and its name.
-
-    Also why the host does not load the others, by their roots.
-    """
+    """Return root, kind and name of each file of a plugin; and why others are not loaded."""
     files: dict[str, tuple[str, str, str]] = {}
     refused: dict[str, PolicyError] = {}
     for path in sorted(each for each in paths if f"/{each}".endswith(f"/{_MANIFEST}")):
@@ -306,8 +299,6 @@ def _read_role(tree: Tree, path: str, kind: str, scope: str, assumed: str = "") 
         return Role(path, kind, scope, None, assumed, error)
 
 
-# --- files in other places ------------------------------------------------------------
-
 # Folders of other hosts, whose agents have front matter of their own; in two of them settings of
 # this host are kept too.
 _OTHERS: Final = re.compile(
@@ -385,8 +376,6 @@ def _stray_settings(tree: Tree, path: str) -> Iterator[tuple[str, Role]]:
         yield folder if name in _NAMES else path, role
 
 
-# --- what users and administrators keep beside a project -----------------------------
-
 # Agents of an administrator come before those of a project, and those of a user behind
 # them; skills of all are there (2.1.329, observed).
 
@@ -447,10 +436,7 @@ def user_roles(tree: Tree) -> list[Role]:
 
 
 def main_roles(tree: Tree) -> list[Role]:
-    """Return what counts of the main checkout in a linked worktree (2.1.329, observed).
-
-    These are its agents and its local settings, in the place of those of the worktree's top.
-    """
+    """Return agents and local settings of the main checkout of a worktree (2.1.329, observed)."""
     return [role for role in above_roles(tree) if role.kind == "agent" or role.scope == "local"]
 
 

@@ -281,10 +281,7 @@ class _Files:
                 self.skills[role.scope] = evolve(skill, folder=folder)
 
     def _unread(self, role: Role, error: PolicyError) -> None:
-        """Note what cannot be read, and start no agent that it defines or replaces.
-
-        A file goes by the name of its agent, as a rule. A folder may hold any agent.
-        """
+        """Note what cannot be read, and start no agent that it may define: a folder any."""
         consequence = "nothing it says is in force here"
         if role.kind == "settings":
             self.settings.append(Settings(role.scope, unknown=True))

@@ -1,7 +1,6 @@
-"""Hooks as settings, agents and skills say them, and which tools each is for.
+"""Hooks as settings, agents and skills say them, and which tools each is for. None is run.
 
-One wrong value below an event that guards calls voids the settings file (2.1.329,
-observed). Hooks are read, never run.
+One wrong value below an event that guards calls voids the settings file (2.1.329, observed).
 """
 
 from __future__ import annotations
@@ -39,8 +38,6 @@ class Hook:
     span: Span = field(repr=False)  # of the condition, or else of the hook
 
 
-# --- which tools a hook is for -------------------------------------------------------
-
 # A matcher of these is a list of names; of anything else, an expression.
 LIST: Final = re.compile(r"[\w\-, |]*", re.ASCII)
 # Expressions that are tried: what any other matches cannot be told in bounded time.
@@ -75,9 +72,6 @@ def _takes(matcher: str, tool: str) -> bool | None:
         return re.search(matcher, tool) is not None
     except re.error:
         return False  # the host takes it for nothing
-
-
-# --- from a document ----------------------------------------------------------------
 
 
 def read_hooks(node: Node | None) -> tuple[tuple[Hook, ...], tuple[ShapeMistake, ...]]:

@@ -30,8 +30,6 @@ from policy.language.syntax import Matcher, Presence
 from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
 
-# --- hooks that never run, or miss tools -----------------------------------------------
-
 _EDITING: Final = known.FILE_TOOLS["Edit"]
 _SEVERAL: Final = re.compile(r"\)\s*[|,;]\s*\w+\(|^\w+\s*\|")
 
@@ -94,8 +92,6 @@ def _never_holds(hook: Hook) -> str:
     return "" if is_known else f"there is no tool `{tool}`"
 
 
-# --- `allowed-tools` of skills and commands ------------------------------------------
-
 # Tools that only read: a list of nothing else looks like a limit.
 _READING: Final = frozenset(
     {
@@ -119,9 +115,6 @@ def skill_findings(skill: Skill) -> Iterator[Finding]:
             yield find("skill-allows-every-command", matcher.span, skill=skill.name, name=name)
     if names and names <= _READING:
         yield find("skill-list-is-no-bound", skill.span, skill=skill.name)
-
-
-# --- lists and modes of agents --------------------------------------------------------
 
 
 def agent_findings(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
@@ -189,9 +182,6 @@ def _unknown(matcher: Matcher, effect: Effect) -> Iterator[Finding]:
     ]
     help_ = f"did you mean `{near[0]}`?" if near else ""
     yield find("unknown-tool", matcher.span, case="name", name=name, help=help_)
-
-
-# --- settings of several files --------------------------------------------------------
 
 
 def passed_findings(root: str, passed: list[Role], files: list[Settings]) -> Iterator[Finding]:

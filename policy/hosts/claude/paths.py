@@ -1,7 +1,6 @@
-"""Path rules: which files they match, and what they are relative to.
+"""Path rules, as 2.1.329 was observed on Linux: which files match, and relative to what.
 
-As Claude Code 2.1.329 was observed to read them, on Linux: globs without regard to case, anchored
-by how they begin.
+Globs ignore case, and are anchored by how they begin.
 """
 
 from __future__ import annotations
@@ -18,9 +17,6 @@ from policy.patterns.notations import Unusable
 from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap
 
-# --- globs ----------------------------------------------------------------------------
-
-
 # `[!a]` is one of `!` and `a`, and so is `[^a]`: no set is negated.
 _SET: Final = re.compile(r"\[([!^]+)([^]]+)\]")
 # What has only backslashes that take the meaning from a character.
@@ -33,11 +29,7 @@ _FOLDER: Final = re.compile(r"[^/]+/\*\*\Z")
 
 
 def _read_glob(text: str, anchors: Anchors, effect: Effect) -> tuple[tuple[str, ...], str]:
-    """Return the folders that ``Read(text)`` is relative to, and what it names there.
-
-    Raises:
-        Unusable: no path can match it, e.g. since it begins with ``!``.
-    """
+    """Return the folders of ``Read(text)``, and what it names there; raise Unusable for nothing."""
     glob = _SET.sub(lambda found: f"[{found[2]}{found[1]}]", text.rstrip(" \t"))
     if "[]" in glob:
         raise Unusable("`[]` stands for no character")
@@ -76,9 +68,6 @@ def _above(glob: str) -> str:
     return glob
 
 
-# --- patterns -------------------------------------------------------------------------
-
-
 @frozen
 class Anchors:
     """The folders that path rules of one scope are relative to, canonical."""
@@ -100,11 +89,7 @@ class Anchors:
 
 
 def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern, ...]:
-    """Return what ``Read(text)`` matches in a list of this effect.
-
-    Raises:
-        Unusable: no path can match it.
-    """
+    """Return what ``Read(text)`` matches in a list of this effect; raise Unusable for nothing."""
     folders, glob = _read_glob(text, anchors, effect)
     found = [each for folder in folders for each in notations.paths(glob, folder, fold=True)]
     twins = [twin for pattern in found for twin in _led_to(pattern, anchors.links)]

@@ -1,8 +1,7 @@
 """Which tools an agent has: those of the host, and those that its own lists declare.
 
-The *enforced* pool is what 2.1.329 was observed to give: specifiers are
-dropped, a list of types counts in the agent that the session is started as alone,
-and then for every agent, a memory adds tools. The *declared* one is what the lists say.
+The *enforced* pool is what 2.1.329 was observed to give: specifiers are dropped, a memory adds
+tools, and a list of types counts only in the agent that the session is started as, for all agents.
 """
 
 from __future__ import annotations
@@ -186,9 +185,6 @@ def has_no_tools(definition: Definition, session: ClaudeSession, position: PoolP
         if not session.is_removed(name)
     )
     return not any(all(not pattern.matches(name) for pattern in taken) for name in found)
-
-
-# --- what the lists declare -----------------------------------------------------
 
 
 def declared(

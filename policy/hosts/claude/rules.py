@@ -124,8 +124,6 @@ class RuleText:
         return self.finding(code, self.lost, **words)
 
 
-# --- commands: `Bash(...)` and `PowerShell(...)` -------------------------------------
-
 _PREFIX: Final = re.compile(r"[^\n\r\u2028\u2029]+:\*")
 # An assignment alone, with which no command begins.
 _ASSIGNING: Final = re.compile(r"\w+\+?=[^ ]*(?: |:)\*\Z")
@@ -225,8 +223,6 @@ def _power_shell_lines(rule: RuleText, content: str) -> RuleLines:
     patterns = notations.commands(canonical_powershell(text, ALIASES))
     return rule.lines(["PowerShell"], patterns, exact="*" not in text)
 
-
-# --- specifiers, tool by tool ---------------------------------------------------------
 
 _PARAMETER: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*(.*)", re.DOTALL)
 
@@ -396,8 +392,6 @@ def agent_pattern(name: str) -> Pattern:
     )
     return Pattern.of(PatternKind.TEXT, [OneOf(frozenset(each)) for each in spellings])
 
-
-# --- a whole rule ---------------------------------------------------------------------
 
 # What the host shows a tool as, e.g. `Stop Task`, instead of its name.
 _WORDS: Final = re.compile(r"[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)+")

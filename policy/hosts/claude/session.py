@@ -1,8 +1,7 @@
 """What holds for every agent of one project: rules of all scopes, folders, skills, agents.
 
-`session` merges settings files into a `ClaudeSession`. Lists of all scopes are put together; of
-modes, switches and variables that of the strongest scope counts: an administrator, flags, local,
-project, user (2.1.329, documented and observed).
+Lists of all scopes are put together. Of modes, switches and variables the strongest scope counts:
+administrator, flags, local, project, user (2.1.329, documented and observed).
 """
 
 from __future__ import annotations
@@ -35,8 +34,6 @@ from policy.patterns.tokens import folded
 from policy.tables.ruleset import Entry
 
 _T = TypeVar("_T")
-
-# --- the rules of all settings files, from the strongest on ---------------------------
 
 
 def _rules(settings: Sequence[Settings], scope: RuleScope, options: ClaudeOptions) -> RuleLines:
@@ -79,11 +76,8 @@ def _is_trusted(scope: str, options: ClaudeOptions) -> bool:
     return options.trusted or not of_project
 
 
-# --- what settings and variables switch off -------------------------------------------
-
-# The `env` of a project counts whether or not the user trusts the project, and before what the
-# host was started with (2.1.329, observed).
-
+# The `env` of a project counts, trusted or not, before what the host was started with (2.1.329,
+# observed).
 _LEVELS: Final = re.compile(r"\s*0*([1-9][0-9]*)\s*", re.ASCII)
 # Every level is followed: agents on this one start no others here.
 _MOST: Final = 20
@@ -118,14 +112,8 @@ def _switched_off(
         yield from _without([known.WAITING], "no server is waited for")
 
 
-# --- what skills allow and deny while they are active --------------------------------
-
-
 def _invocable(skills: Mapping[str, Skill], settings: Sequence[Settings]) -> dict[str, Skill]:
-    """Return *skills* as settings override them.
-
-    One that is ``off`` is never invoked, so that what it allows is never in force.
-    """
+    """Return *skills* as settings override them: one that is ``off`` allows nothing either."""
     found = dict(skills)
     for name, word in _strongest([each.overrides for each in settings]).items():
         if name in found and word in ("off", "user-invocable-only"):
@@ -189,12 +177,6 @@ def _granted(skill: Skill, scope: RuleScope) -> RuleLines:
     return RuleLines(tuple(lines), tuple(findings))
 
 
-# --- permission modes along a chain, as 2.1.329 was observed to hand them down --------
-
-# Beside the modes that people write there are three that come about below others: the plan of an
-# agent, in which no model judges, and a plan that denies what would be asked for. Once an agent
-# plans, the agents that it starts plan; `dontAsk` below a plan stays a plan.
-
 # Modes that edit files in working folders without asking.
 EDITING_MODES: Final = frozenset({"acceptEdits", "auto"})
 
@@ -207,7 +189,12 @@ _SILENT: Final = {"plan": "silent plan", _PLAN_OF_AGENT: "silent plan of an agen
 
 
 def child_mode(parent: str, declared: str | None) -> str:
-    """Return the mode of an agent that says *declared*, which one in the mode *parent* starts."""
+    """Return the mode of an agent that says *declared*, which one in the mode *parent* starts.
+
+    As 2.1.329 was observed to hand modes down. Beside those that people write there are the plan of
+    an agent, in which no model judges, and plans that deny what would be asked for. Below a plan
+    all plan.
+    """
     if parent in HANDED_DOWN or declared in (None, "bypassPermissions"):
         return parent
     if is_plan(parent):
@@ -235,8 +222,6 @@ def _session_mode(settings: Sequence[Settings], options: ClaudeOptions) -> str:
     off = {"manual": True, "bypassPermissions": no_bypass, "auto": no_auto}
     return "default" if off.get(asked) else asked
 
-
-# --- the session ----------------------------------------------------------------------
 
 # The main conversation in a turn in which every skill was invoked: it and the agents that it
 # starts have what the skills allow.

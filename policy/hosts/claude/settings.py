@@ -1,9 +1,8 @@
 """Settings files: what one says, and what is wrong with it.
 
-The host reads a file as strict JSON. One comment, one trailing comma or one value of a wrong type,
-and nothing in the file is in force, its deny rules included. Two things are milder: of an
-administrator's file the host skips the value, and of a list of rules it skips single entries
-(2.1.329, observed).
+The host reads strict JSON: after one comment, trailing comma or value of a wrong type nothing in
+the file is in force, deny rules included. It skips only the value in an administrator's file, and
+only the entry in a list of rules (2.1.329, observed).
 """
 
 from __future__ import annotations
@@ -86,8 +85,6 @@ class Settings:
     unknown: bool = False
 
 
-# --- rules given as flags, `--allowedTools` and `--disallowedTools` -------------------
-
 # Each value is a list, cut at commas and spaces outside parentheses. The first that closes counts
 # for all that are open, so that `Bash(echo $(date) && make)` falls into `Bash(echo $(date)`, `&&`
 # and `make)`; beside these a value denies what is cut outside parentheses that match (2.1.329, by
@@ -105,8 +102,6 @@ def cut_flag(text: str, effect: Effect) -> Iterator[str]:
         bare = re.sub(r"\\.", "xx", text, flags=re.DOTALL)
         yield from filter(_APART.fullmatch, (text[start:end] for start, end in entries_in(bare)))
 
-
-# --- a whole file ---------------------------------------------------------------------
 
 LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
 # Scopes of a project, which may not say of some modes that a session begins in them.
@@ -225,8 +220,6 @@ class _Reader:
             return is_set(value)
         return value_of(value) == word
 
-    # --- `permissions`
-
     def _permissions(self, node: Node | None) -> Settings:
         """Return what the value of ``permissions`` says."""
         settings = Settings(self.scope)
@@ -314,10 +307,7 @@ class _Reader:
         return found
 
     def _holds_back(self, node: MappingNode, rules: Iterable[SettingsRule]) -> bool:
-        """Return whether the host holds back what an administrator's file allows.
-
-        It does where a list of what is denied or asked for has entries, and no rule among them.
-        """
+        """Return whether the host ignores allow rules, since a list to deny or ask has no rule."""
         are_rules = {rule.effect for rule in rules if _is_rule(rule)}
         holds = False
         for name in ("deny", "ask"):
@@ -367,13 +357,9 @@ def _texts(node: Node | None) -> dict[str, str]:
     return {name: str(value) for name, value in _singles(node).items()}
 
 
-# --- the sandbox: whether commands are auto-allowed in it, and which run outside -----
-
-# No file tells whether a machine has a sandbox, and a host without one asks as usual. So chains
-# that start with `main` have none; chains that start with `main+sandbox` are those of a machine
-# that has one. What the keys mean is documented; the text of 2.1.329 describes auto-allowing as off
-# by default, though a value served beside the settings decides. It is taken to be on.
-
+# Of the sandbox that only chains from `main+sandbox` have. What its keys mean is documented. The
+# text of 2.1.329 has this one off by default, but a value served beside the settings decides: it is
+# taken to be on.
 AUTO_ALLOWED: Final = "autoAllowBashIfSandboxed"
 
 
@@ -390,9 +376,6 @@ def _outside(node: Node | None) -> Iterator[SettingsRule]:
     for item in listed.items if isinstance(listed, SequenceNode) else ():
         if isinstance(value_of(item), str):
             yield SettingsRule(f"Bash({value_of(item)})", Effect.ASK, item.span)
-
-
-# --- lists and plugins in a file ------------------------------------------------------
 
 
 def _case(name: str, value: Node | None) -> str:

@@ -1,9 +1,7 @@
-"""Skills and commands, as far as they decide calls.
+"""Skills and commands, as far as they decide calls (2.1.329, observed).
 
-What `allowed-tools` lists is allowed in the turn in which the skill is invoked, to
-every agent that is started in it; the list takes nothing away. What `disallowed-tools`
-lists is denied then. Whoever invokes a skill that has either is asked. A list that is
-empty, or no list, is none (2.1.329, observed).
+`allowed-tools` allows, in the turn in which the skill is invoked, to every agent started in it, and
+takes nothing away; `disallowed-tools` denies then. Invoking a skill with either is asked for.
 """
 
 from __future__ import annotations

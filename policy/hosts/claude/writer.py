@@ -51,10 +51,7 @@ def _commands(
     before: str = "",
     programs: Mapping[str, Program] = READ_ONLY_PROGRAMS,
 ) -> Iterator[str]:
-    """Yield the commands that run without a rule and of which not all calls are *granted*.
-
-    If some are granted, no rule can name the rest alone, so all are yielded.
-    """
+    """Yield commands that run without a rule: some calls are not *granted*, no rule names those."""
     for name, program in programs.items():
         text = f"{before}{name}"
         if all(covers(pattern, granted) for pattern in notations.commands(f"{text} *")):
@@ -155,8 +152,6 @@ class _Settings:
             if effect is _ASK:
                 self.granted[tool] = ToolRules(self.default)
 
-    # --- files
-
     def _files(self, tools: tuple[str, ...], rule: str) -> None:
         """Write what is said of the tools that rules of one name govern together."""
         wanted: dict[str, ToolRules] = {}
@@ -212,8 +207,6 @@ class _Settings:
             self.add(effect, rule)
         elif effect is not _ALLOW:
             self.add(effect, tool)
-
-    # --- commands, hosts, agents
 
     def _shell(self) -> None:
         said = self.agent.about("Bash")

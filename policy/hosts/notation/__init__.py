@@ -60,12 +60,7 @@ class Unmet(PolicyErrors):
 
 
 def project(source: Source) -> Project:
-    """Return the project that one file is.
-
-    Raises:
-        PolicyErrors: every independent mistake in it, or every example that does not hold
-            (`Unmet`).
-    """
+    """Return the project of a file; raise PolicyErrors with every mistake, or `Unmet` examples."""
     document = parse_notation(source)
     found = policies(document)
     mistakes: list[PolicyError] = []

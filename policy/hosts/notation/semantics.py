@@ -58,13 +58,7 @@ DIALECT: Final = Dialect(
 
 
 def compile_policy(policy: Policy, dialect: Dialect = DIALECT, *, root: bool = False) -> Table:
-    """Return the table of one agent, for calls that are read as *dialect* says.
-
-    An agent that starts a chain (*root*) has no parent, so ``inherit`` grants it nothing.
-
-    Raises:
-        PolicyError: a rule can match no call.
-    """
+    """Return the table of an agent; a *root* has no parent, so ``inherit`` grants it nothing."""
     links = (policy.name,)
     default = Effect.ALLOW if policy.inherit and not root else Effect.DENY
     use = compile_rules(policy.rules, dialect, default)
@@ -93,10 +87,7 @@ def dialect_of(tables: Iterable[Table]) -> Dialect:
 
 
 def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -> Table:
-    """Return the table that denies what *matcher* matches, or asks for it, and nothing else.
-
-    Raises as `matcher_entries` does.
-    """
+    """Return the table that denies what *matcher* matches, or asks for it, and nothing else."""
     return Table.of(RuleSet(matcher_entries(matcher, effect, dialect), Effect.ALLOW, dialect))
 
 
@@ -108,11 +99,7 @@ def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]
 def matcher_entries(
     matcher: Matcher, effect: Effect, dialect: Dialect = DIALECT
 ) -> tuple[Entry, ...]:
-    """Return the lines of a rule, for calls that are read as *dialect* says.
-
-    Raises:
-        PolicyError: the specifier can match no call.
-    """
+    """Return the lines of a rule; raise PolicyError where its specifier can match no call."""
     entry = partial(Entry, matcher.tool, effect, rule=str(matcher), place=matcher.span.place)
     specifier = matcher.specifier
     if specifier is None:

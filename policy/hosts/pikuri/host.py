@@ -75,12 +75,6 @@ class PikuriProfile(HostVersion):
 NEWEST: Final = PikuriProfile((0, 1, 0))
 
 
-# --- the trifecta: private data, untrusted text and a way out, together in one agent --
-#
-# Any two of the three are harmless. A report says where all three meet and how bad that is; it
-# never decides a call. The grid is in `README.md` beside this module.
-
-
 class Untrusted(Grade):
     """How directly an agent reads untrusted text."""
 
@@ -115,10 +109,10 @@ class TrifectaVerdict(Grade):
 
 @frozen
 class TrifectaLegs:
-    """The three legs of an agent or of a tool. ``|`` takes the worse of each.
+    """The trifecta of an agent or a tool: private data, untrusted text and a way out.
 
-    Raises:
-        HostError: only one of destination and payload is `no_egress`.
+    Any two of the three are harmless (grid: README.md). ``|`` takes the worse of each. Raises
+    HostError if only one of destination and payload is `no_egress`.
     """
 
     private: bool = False
@@ -199,9 +193,6 @@ def _walk(node: AgentNode, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
         yield from _walk(child, (*path, child.name))
 
 
-# --- the folders in which tools open files, and who confirms --------------------------
-
-
 def _full(path: str, root: str) -> str:
     full = posixpath.normpath(path if path.startswith("/") else f"{root}/{path}")
     return "/" + full.lstrip("/")
@@ -216,10 +207,7 @@ def _folders(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _targets(links: Mapping[str, str]) -> dict[str, str]:
-    """Return *links* with both ends absolute; a target is relative to the folder of its link.
-
-    Links nearer to the root come first, since a path is resolved from its start.
-    """
+    """Return *links*, absolute, nearer to the root first: a path is resolved from its start."""
     full = ((_folder(link), target) for link, target in sorted(links.items()))
     return {link: _full(target, posixpath.dirname(link)) for link, target in full}
 
@@ -295,16 +283,12 @@ class Confirmer(enum.Enum):
 def confirmation(
     confirmer: Confirmer, tool: str, *, exists: bool = False, identical: bool = False
 ) -> Effect:
-    """Return the effect of a call of *tool* that the workspace allows.
+    """Return the effect of a call of *tool* that the workspace allows, whoever makes it.
 
-    Every command must be confirmed; a write only where it replaces a file by other content; an
-    edit never. The caller makes no difference, since agents share tools and confirmer.
+    Every command must be confirmed; a write where it replaces a file by other content; no edit.
     """
     confirmed = tool == "bash" or (tool == "write" and exists and not identical)
     return Effect.ASK if confirmed and confirmer is Confirmer.TERMINAL else Effect.ALLOW
-
-
-# --- personas: agents that a host may start, and those that Pikuri ships --------------
 
 
 # The budget of a persona that states none; the smaller shipped one has the same.
@@ -366,12 +350,6 @@ BUNDLED: Final = tuple(TOOLS["personas"])
 EXCLUDED: Final = {name: frozenset(tools) for name, tools in TOOLS["excluded"].items()}
 
 
-# --- hosts: what they register, in order ----------------------------------------------
-#
-# A list of personas is checked against the tools that were registered before it, in either
-# pool. One persona that names any other tool stops the whole host.
-
-
 @frozen
 class Tool:
     """One tool."""
@@ -392,11 +370,7 @@ class PersonaSet:
     span: Span | None = field(default=None, eq=False, repr=False)
 
     def configure(self, host: Registered) -> None:
-        """Check every persona against what *host* has registered so far.
-
-        Raises:
-            HostErrors: a persona names another tool; then none of them is registered.
-        """
+        """Raise HostErrors if a persona names a tool that neither pool of *host* has so far."""
         known = ", ".join(f"`{name}`" for name in host.known) or "nothing"
         errors = [
             refused(
@@ -464,11 +438,7 @@ class Registered:
         return tuple(dict.fromkeys(tool for tool in self.known if tool in named))
 
     def available(self, chain: tuple[str, ...], tool: str) -> bool:
-        """Return whether the last agent of *chain*, which starts below the host, has *tool*.
-
-        Raises:
-            HostError: a persona is unknown, or a child would start another.
-        """
+        """Return whether the last agent of *chain*, below the host, has *tool*; or HostError."""
         for agent in chain[:1]:
             self.persona(agent)
         if len(chain) > 1:
@@ -490,11 +460,7 @@ class Host:
 
 
 def configure(host: Host) -> Registered:
-    """Return everything that *host* registers.
-
-    Raises:
-        HostErrors: a registration is refused; the host does not start.
-    """
+    """Return all that *host* registers; raise HostErrors if one is refused: it does not start."""
     errors = []
     for each in host.registrations:
         if isinstance(each, Tool) and each.name == host.profile.spawn_tool:
@@ -527,8 +493,6 @@ def available_agents(registered: Registered) -> str:
     return "\n".join(f"{persona.name}: {persona.description}" for persona in registered.personas)
 
 
-# --- the trifecta of a host ------------------------------------------------------------
-
 _SERVER: Final = TrifectaLegs(**TOOLS["server"])
 
 # The legs of tools that declare none.
@@ -559,12 +523,6 @@ def trifecta(host: Host, done: Registered) -> TrifectaReport:
     children = (node(name, (t for t in pools if t.name in names)) for name, names in started)
     return walk(node(host.name, (*done.tools, *done.server_tools), children))
 
-
-# --- tables ---------------------------------------------------------------------------
-#
-# The host uses its own tools and hands on two pools of tools; a persona is a list of names out
-# of those. All agents share the tools, so the same folders bound them and the same person
-# confirms their calls.
 
 # Stands for the folder that is made for one start of an agent and removed after it.
 TEMP: Final = "/@temp"
@@ -630,7 +588,10 @@ def _named(host: Host, persona: Persona) -> RuleSet:
 
 
 def declared_reading(host: Host, done: Registered) -> DeclaredReading:
-    """Return the reading in which the pools of the host bound every agent."""
+    """Return the reading in which the pools of the host bound every agent.
+
+    Personas are names out of those. All agents share the tools, and so folders and confirmer.
+    """
     links = (host.name,)
     use = _pool(host, (*done.tools, *done.server_tools), _spawn_entries(host, done))
     pools = _pool(host, (*done.tools, *done.sub_agent_tools))
@@ -646,10 +607,7 @@ def declared_reading(host: Host, done: Registered) -> DeclaredReading:
 
 
 def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
-    """Return what the host does: as declared, but for agents with a folder of their own.
-
-    Each start of such an agent gets a new folder, and its tools open files only there.
-    """
+    """Return what the host does: as declared, but some agents have a new folder each start."""
     declared = declared_reading(host, done)
 
     def step(parent: Link, agent: str) -> Link:
@@ -665,11 +623,6 @@ def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
         return evolve(link, table=Table(Ceiling.of(parts), bounds=link.table.bounds))
 
     return EnforcedReading(declared.agents, declared.start, step, declared.spawn_call)
-
-
-# --- the file of a host ----------------------------------------------------------------
-#
-# A mistake anywhere refuses the whole file, since the host would not start either.
 
 
 # A registration, by its first key -> the keys it may have beside it.
@@ -700,11 +653,7 @@ def _loaded(tree: Tree, path: str) -> Project:
 
 
 def project(source: Source, root: str = "") -> Project:
-    """Return the project of one file.
-
-    Raises:
-        HostErrors: every mistake in the file, or in what its host registers.
-    """
+    """Return the project of one file; any mistake refuses all of it, as HostErrors."""
     host = read_host(source)
     done = configure(host)
     declared = declared_reading(host, done)
@@ -844,9 +793,6 @@ def _legs(fields: Fields) -> TrifectaLegs | None:
         help_ = "" if keys.get(missing) else f"write `{missing}` too"
         keys.errors.append(HostError(error.kind, error.message, keys.span(""), help=help_))
         return None
-
-
-# --- findings --------------------------------------------------------------------------
 
 
 def _findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:

@@ -33,10 +33,7 @@ HOST: Final = "zeph"
 
 
 def load(tree: Tree, options: ZephOptions | None = None) -> tuple[Project, ...]:
-    """Return a project for each folder of *tree* that has definitions of Zeph.
-
-    The configuration of the folder is read unless *options* contain one.
-    """
+    """Return a project for each folder of *tree* with definitions; *options* may configure it."""
     return tuple(_project(tree, root, options or ZephOptions()) for root in discover(tree))
 
 

@@ -69,9 +69,6 @@ def upstream_text(error: HostError) -> str:
     return str(printed).format(file=error.file or "<unknown>", message=error.message)
 
 
-# --- definitions ----------------------------------------------------------------------
-
-
 class ZephProfile(enum.Enum):
     """Which Zeph: the program, the proposal of its issue 970, or its specification."""
 
@@ -170,35 +167,26 @@ class HookMatcher:
 
 @frozen(slots=False)
 class SubAgentDef:
-    """One agent.
-
-    Attributes:
-        disallowed_tools: ``tools.except``, which is tried first.
-        system_prompt: the text below the header, without blanks around it.
-        hooks: `PreToolUse` and `PostToolUse` -> the hooks before and after its calls.
-        allowed_spawns: the agents that it may start; None is any (issue 970).
-        source: ``<scope>/<file>``, never a whole path, or None.
-        text: the whole file.
-        spans: name such as ``tools.allow[0]`` -> where it is written.
-        unapplied: findings about keys that Zeph ignores.
-    """
+    """One agent."""
 
     name: str
     description: str
     model: str | None = None
     tools: ToolPolicy = ToolPolicy()
-    disallowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()  # ``tools.except``, which is tried first
     permissions: Permissions = Permissions()
     skills: SkillFilter = SkillFilter()
-    system_prompt: str = ""
+    system_prompt: str = ""  # the text below the header, without blanks around it
+    # `PreToolUse` and `PostToolUse` -> the hooks before and after its calls.
     hooks: Mapping[str, tuple[HookMatcher, ...]] = field(factory=dict, hash=False)
     memory: MemoryScope | None = None
-    allowed_spawns: tuple[str, ...] | None = None
-    source: str | None = field(default=None, eq=False)
+    allowed_spawns: tuple[str, ...] | None = None  # it may start; None is any (issue 970)
+    source: str | None = field(default=None, eq=False)  # ``<scope>/<file>``, never a whole path
     file_path: Path | None = field(default=None, eq=False, repr=False)
-    text: Source | None = field(default=None, eq=False, repr=False)
+    text: Source | None = field(default=None, eq=False, repr=False)  # the whole file
+    # Name such as ``tools.allow[0]`` -> where it is written.
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
-    unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
+    unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)  # keys Zeph ignores
 
     def span(self, *names: str) -> Span | None:
         """Return where the first of *names* that the file has is written."""
@@ -230,12 +218,7 @@ def default_template(name: str, description: str) -> SubAgentDef:
     return SubAgentDef(name, description)
 
 
-# --- the parser: types first, then values that Zeph refuses, in its order -------------
-#
-# A file starts with three dashes, or three plus signs, and a line break. The header ends at the
-# first line break that is followed by the same three signs; the body starts after those.
-
-
+# The header ends at the first line break that the same three signs follow; behind them is the body.
 _OPENING: Final = re.compile(r"(---|\+\+\+)\r?\n")
 
 
@@ -247,9 +230,8 @@ def is_toml(source: Source) -> bool:
 def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAgentDef:
     """Return the definition in *text*, a whole file.
 
-    Raises:
-        HostError: of kind ``Parse``, all mistakes in delimiters, syntax, types and keys; or of
-            kind ``Invalid``, the first value that Zeph refuses.
+    Raises HostError: ``Parse``, with all mistakes in syntax, types and keys; or ``Invalid``, the
+    first value that Zeph refuses.
     """
     source = text if isinstance(text, Source) else Source("<unknown>", text)
     opening, is_typed, first = _OPENING.match(source.text), is_toml(source), source.span(0, 3)
@@ -357,9 +339,6 @@ def _hook(fields: Fields) -> HookDef:
 _HOOK_KEYS: Final = {"command": ("command",), "mcp_tool": ("server", "tool")}
 
 
-# --- writing ---------------------------------------------------------------------------
-
-
 def serialize_to_markdown(definition: SubAgentDef) -> str:
     """Return the text of *definition*, which parses to the same definition."""
     lines = [f"{key}: {_written(value)}" for key, value in header(definition).items()]
@@ -417,10 +396,7 @@ def _written(value: object) -> str:
 
 
 def as_derived(definition: SubAgentDef) -> str:
-    """Return *definition* in the form of Zeph's derived serializer, which no reader accepts.
-
-    The denied tools are a key of their own, and the lists are tagged.
-    """
+    """Return *definition* as Zeph's derived serializer writes it, which no reader accepts."""
     keys = header(definition)
     tools = definition.tools
     listed: object = "InheritAll"
@@ -435,8 +411,7 @@ def as_derived(definition: SubAgentDef) -> str:
 def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
     """Return *definition* after Zeph itself has saved and read it.
 
-    Zeph never writes the length of the history, and writes no permissions if only `worktree`
-    differs from its default.
+    Zeph never writes the length of the history, nor permissions of which only `worktree` is set.
     """
     usual = Permissions()
     saved = evolve(definition.permissions, max_history_messages=usual.max_history_messages)
@@ -446,12 +421,7 @@ def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
 
 
 def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
-    """Write *definition* to ``<folder>/<name>.md`` atomically; return the file.
-
-    Raises:
-        HostError: of kind ``Invalid`` for an invalid name, of kind ``Io`` if the file cannot be
-            written.
-    """
+    """Write *definition* to ``<folder>/<name>.md`` at once; return the file. Raises HostError."""
     validate_name(definition.name)
     target = Path(folder) / f"{definition.name}.md"
     try:
@@ -467,11 +437,7 @@ def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
 
 
 def delete_file(path: str | Path) -> None:
-    """Remove the file of a definition.
-
-    Raises:
-        HostError: of kind ``Io``, if it does not exist or cannot be removed.
-    """
+    """Remove the file of a definition. Raises HostError: of kind ``Io``."""
     try:
         Path(path).unlink()
     except OSError as error:

@@ -71,17 +71,10 @@ def entry_findings(
         yield find("unknown-tool", span, case=case, name=shown, near="".join(near))
 
 
-# --- hooks: they are read and matched, and never run ----------------------------------
-#
-# Zeph runs a hook before it checks the lists of the agent, so also for calls that those deny. A
-# failure of a hook blocks nothing, also with ``fail_closed``.
-
-
+# Hooks are never run here. Zeph runs them also for calls that lists then deny, and a failure blocks
+# nothing, also with ``fail_closed``.
 def matches(matcher: str, tool: str) -> bool:
-    """Return whether one of the names between ``|`` is part of *tool*, in exact case.
-
-    ``*`` is not a wildcard.
-    """
+    """Return whether a name between ``|`` is part of *tool*, in exact case; ``*`` is no star."""
     return any(token in tool for token in matcher.split("|") if token)
 
 
@@ -115,9 +108,6 @@ def _matcher_findings(
         if condition is not None and not any(condition_holds(condition, tool) for tool in tools):
             where = definition.span(f"{at}.if")
             yield find("hook-never-fires", where, case="condition", condition=cite(condition))
-
-
-# --- definitions ----------------------------------------------------------------------
 
 
 def definition_findings(
@@ -188,9 +178,6 @@ def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
         yield find("memory-widens-tools", span, agent=definition.name, tools=tools)
 
 
-# --- sessions -------------------------------------------------------------------------
-
-
 def session_findings(options: ZephOptions) -> Iterator[Finding]:
     """Yield the findings about the gates of a session, and about the context that it hands on."""
     session, context = options.session, options.context
@@ -208,18 +195,12 @@ def session_findings(options: ZephOptions) -> Iterator[Finding]:
     yield from context.weakened(context.then(allowlist=None, forward=options.forwarding))
 
 
-# --- calls that an agent writes as a fenced block: refused, since no list applies to them
-
-
-# The name of the tool in the refusal.
+# The name of the tool in the refusal: no list applies to calls that an agent writes as a block.
 COMMAND: Final = "fenced-block"
 
 
 def blocked_fence(text: str, tags: Iterable[str]) -> str | None:
-    """Return the first of *tags* that a closed fence in *text* has, or None.
-
-    A fence may start and end anywhere, also within a line. A confirmation makes no difference.
-    """
+    """Return the first of *tags* that a closed fence anywhere in *text* has, or None."""
     # `bashrc` and `bash-x` are other tags than `bash`.
     closed = r"```{}(?![\w-]).*?```"
     return next(

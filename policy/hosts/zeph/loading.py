@@ -40,9 +40,6 @@ from policy.hosts.zeph.findings import entry_findings
 from policy.hosts.zeph.session import FILE_BYTES, NOTHING, Open, ZephSession, session_at
 from policy.hosts.zeph.spawning import AgentsConfig, ZephOptions
 
-# --- definitions that were read -------------------------------------------------------
-
-
 # Files of one folder, before any of them is read.
 MOST_FILES: Final = 100
 
@@ -65,10 +62,9 @@ def _parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
 def with_scope(
     definition: SubAgentDef, scope: str | None, *, strict: bool = False
 ) -> tuple[SubAgentDef, tuple[Finding, ...]]:
-    """Return *definition* without hooks if its scope may not have any, and a finding about that.
+    """Return *definition*, without hooks if its scope may not have any, and a finding about that.
 
-    Only projects and the command line may have hooks, as documented and if *strict*; Zeph removes
-    those of users only.
+    Zeph removes those of users; as documented, if *strict*, only projects and the command line may.
     """
     without_hooks = ("user", "extra", "unknown") if strict else ("user",)
     if scope not in without_hooks or not definition.hooks:
@@ -141,9 +137,6 @@ def _at(span: Span | None, before: str = "") -> str:
     return f"{before} at {span.place}" if span else ""
 
 
-# --- definitions on disk --------------------------------------------------------------
-
-
 # The definitions of a project, from its folder.
 PROJECT: Final = ".zeph/agents"
 
@@ -178,10 +171,8 @@ def resolve_paths(
 ) -> tuple[Path, ...]:
     """Return the folders of definitions, the one with the highest priority first.
 
-    The folder of the user is the default if it is None, and none if it is "".
-
-    Raises:
-        HostError: a path of the command line does not exist.
+    The user's is the default if None, and none if "". Raises HostError if one of *cli* is not
+    there.
     """
     for given in cli:
         if not (folder / given).exists():
@@ -191,9 +182,6 @@ def resolve_paths(
     # A folder that occurs twice, also through a link, keeps its first place.
     unique = {os.path.realpath(folder / path): path for path in reversed(paths)}
     return tuple(path for path in dict.fromkeys(paths) if path in unique.values())
-
-
-# --- reading --------------------------------------------------------------------------
 
 
 def load(
@@ -206,10 +194,7 @@ def load(
 ) -> SubAgentDef:
     """Return the definition in one file, labelled with its scope.
 
-    The file must be in the folder *boundary*, if there is one, links resolved.
-
-    Raises:
-        HostError: of kind ``Parse`` where it cannot be read, or as `parse`.
+    Links resolved, it must be in *boundary*. Raises HostError of kind ``Parse``, or as `parse`.
     """
     name, case = str(path), "unresolved"
     try:
@@ -239,11 +224,8 @@ def load_all_with_sources(  # the parameters of Zeph
 ) -> Loaded:
     """Return the definitions of *ordered_paths*, each with the scope of its path.
 
-    Without sources it is the `load_all` of Zeph. If *strict*, a linked folder must be in the
-    working folder, and hooks are as in `with_scope`.
-
-    Raises:
-        HostError: a file that the command line names cannot be read.
+    Without sources it is the `load_all` of Zeph. If *strict*, a linked folder must be in *folder*;
+    of hooks see `with_scope`. Raises HostError for a named file that cannot be read.
     """
     loaded = Loaded(strict)
     named = frozenset(map(PurePath, cli_agents))
@@ -273,14 +255,10 @@ def load_all_with_sources(  # the parameters of Zeph
 def load_definitions(
     paths: Sequence[Named], *, folder: Path = Path(), home: Path | None = None
 ) -> Loaded:
-    """Return the definitions of *paths*, unless the mode of a user's definition is refused.
+    """Return the definitions of *paths*; raise HostError if one has a mode but ``default``.
 
-    This entry point of Zeph has that check; `load_all_with_sources`, which Zeph itself uses, has
-    not. It checks another folder than the loaded reads.
-
-    Raises:
-        HostError: of kind ``Invalid``, where ``~/.zeph/agents`` is among the
-            paths and any definition has another mode than ``default``.
+    Only this entry point of Zeph checks that, which Zeph itself does not use, and only where
+    ``~/.zeph/agents`` is among the paths, which is another folder than the one that is loaded.
     """
     gate = (home or Path.home()) / _GATED
     gated = os.path.realpath(gate)
@@ -291,12 +269,6 @@ def load_definitions(
             span = definition.span("permissions.permission_mode")
             raise refused("Invalid", span, "mode", agent=definition.name)
     return loaded
-
-
-# --- the configuration, and its section `[agents]` ------------------------------------
-#
-# A value that is not written has the default of Zeph. A file without any of the sections that
-# are read here belongs to another program.
 
 
 SECTIONS: Final = {
@@ -397,9 +369,6 @@ def _configured(path: str, root: Fields, options: ZephOptions, opened: Open) -> 
         elif folder:
             folders.setdefault(folder, scope)
     return Configured((_read(path), *files), config, session, folders, tuple(found))
-
-
-# --- definitions in a tree of files ---------------------------------------------------
 
 
 _DEFINITION: Final = re.compile(

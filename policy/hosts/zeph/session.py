@@ -34,8 +34,6 @@ from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import SPAWN_TOOL, Table
 
-# --- globs ----------------------------------------------------------------------------
-
 # The parts of a glob: a `**` that is a whole part of a path, other wildcards, a set, a character.
 _PART: Final = re.compile(
     r"(?P<deep>(?:^|(?<=/))\*\*(?:/|\Z))|(?P<star>\*)(?!\*)|(?P<one>\?)"
@@ -104,16 +102,10 @@ def _cases(character: str) -> frozenset[str]:
     return frozenset(one for one in found if len(one) == 1 and one.lower() == lower)
 
 
-# --- policy rules as written ----------------------------------------------------------
-#
-# Zeph ignores unknown keys. A condition with a misspelt name is then missing, and the rule
-# applies to more calls than its author meant.
-
-
 FILE_BYTES: Final = 256 * 1024
 _EFFECTS: Final = (Effect.ALLOW, Effect.DENY)
 
-# Zeph reads `capabilities` and never uses it.
+# Zeph ignores other keys, so a misspelt condition is missing; `capabilities` it never uses.
 _KEYS: Final = {"": Keys("effect tool paths env trust_level args_match capabilities".split())}
 
 
@@ -143,11 +135,7 @@ class PolicyRule:
         return re.compile(self.args_match or "")
 
     def check(self, number: int) -> None:
-        """Refuse the rule, the *number*-th of its policy, if it cannot be compiled.
-
-        Raises:
-            HostError: it has an invalid glob or expression.
-        """
+        """Raise HostError if the *number*-th rule has an invalid glob or expression."""
         try:
             _ = self._tools, self._paths
         except Unusable as unusable:
@@ -211,12 +199,9 @@ _COSTLY: Final = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]|\(\
 
 
 def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...]:
-    """Return the rules of a file, which must be below *cwd*, links resolved.
+    """Return the rules of a file below *cwd*, links resolved; or raise HostError.
 
     A ``default_effect`` in it is ignored: it belongs to the configuration.
-
-    Raises:
-        HostError: it is elsewhere, too large, cannot be read, or is not a policy.
     """
     name = str(path)
     try:
@@ -234,11 +219,7 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
 
 
 def read_rules(source: Source) -> tuple[PolicyRule, ...]:
-    """Return the rules in the text of a policy file.
-
-    Raises:
-        HostError: of kind ``FileParse``, with every mistake.
-    """
+    """Return the rules of a policy file; raise every mistake as HostError, kind ``FileParse``."""
     root = Fields.read(partial(read_toml, source, 0, len(source.text)), "FileParse")
     rules, _ = rules_at(root)
     root.check()
@@ -256,14 +237,6 @@ def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:
         usual = PolicyRule(effect, fields.text("tool"), span=span, unapplied=unapplied)
         rules.append(fields.values(usual, ("paths", "env", "trust_level", "args_match")))
     return tuple(rules), section.choice("default_effect", Effect.DENY, _EFFECTS)
-
-
-# --- policy rules in force ------------------------------------------------------------
-#
-# Deny rules are tried first, then allow rules, in the order written, then the default. Every
-# condition of a rule must hold. `PolicyEnforcer.decide` checks all conditions. A table cannot
-# hold conditions on paths and arguments: there such a rule denies every call of its tool, or
-# grants none, and a finding reports it.
 
 
 _RULES: Final = 256
@@ -284,18 +257,19 @@ class RuleVerdict:
 
 @frozen(slots=False)
 class PolicyEnforcer:
-    """Policy rules, compiled, and the effect of a call that none matches."""
+    """Policy rules, compiled, and the effect of a call that none matches.
+
+    Deny rules are tried first, then allow rules, in the order written; every condition must hold. A
+    table holds no conditions on paths and arguments: there such a rule denies every call of its
+    tool, or grants none, and a finding reports it.
+    """
 
     rules: tuple[PolicyRule, ...]
     default: Effect
 
     @classmethod
     def of(cls, rules: Iterable[PolicyRule], default: Effect = Effect.DENY) -> PolicyEnforcer:
-        """Return the rules compiled.
-
-        Raises:
-            HostError: there are too many rules, or one has an invalid glob or expression.
-        """
+        """Return the rules compiled; raise HostError if one is invalid, or there are too many."""
         listed = tuple(rules)
         if len(listed) > _RULES:
             raise refused("TooManyRules", number=len(listed), most=_RULES)
@@ -323,10 +297,7 @@ class PolicyEnforcer:
         return RuleVerdict(self.default, None, f"default: {self.default} (no matching rules)")
 
     def rule_set(self, trust: TrustLevel, env: Iterable[str] = ()) -> RuleSet:
-        """Return the rules in force for a caller with *trust* in the environment *env*.
-
-        An allow rule that a table cannot hold grants nothing (see `PolicyRule.findings`).
-        """
+        """Return the rules in force; an allow rule that no table can hold grants nothing."""
         active = [*self._in_force(trust, env)]
         entries = [STARTING]
         # The shell comes first, since globs must not match its other names.
@@ -348,8 +319,6 @@ class PolicyEnforcer:
 # Parts of globs that a star widens, and a sign with another meaning in entries.
 _NO_STAR: Final = re.compile(r"\[!?\]?[^\]]*\]|\?|/?\*\*/?|\A=")
 
-
-# --- the parts of a call that rules match ---------------------------------------------
 
 # Rules see the shell under this name only.
 _SHELL: Final = "shell"
@@ -376,10 +345,7 @@ def _paths(params: Mapping[str, object]) -> Iterator[str]:
 
 
 def _normal(path: str) -> str:
-    """Return *path* without ``.``, ``..`` and empty parts, by its text.
-
-    A relative path keeps its first part, even before ``..``.
-    """
+    """Return *path* without ``.``, ``..`` and empty parts, by its text; its first part stays."""
     is_rooted = path.startswith("/")
     parts: list[str] = []
     for part in path.split("/"):
@@ -391,15 +357,11 @@ def _normal(path: str) -> str:
     return ("/" if is_rooted else "") + "/".join(parts) or path
 
 
-# --- grants: they restrict what a policy allows, and never widen it -------------------
-
-
 @frozen
 class PermissionGrants:
-    """The grants of a run in their order: names, as written, and whether each is active.
+    """Grants of a run, in order: names, and whether each is active. They never widen a policy.
 
-    One that expired or was revoked stays, since the tool stays denied, also where Zeph has removed
-    it from its list.
+    One that has ended stays, since the tool stays denied, even where Zeph has removed it.
     """
 
     records: tuple[tuple[str, bool], ...] = ()
@@ -420,20 +382,13 @@ class PermissionGrants:
 def check_secret(
     name: str, listed: Collection[str], approved: Collection[str], *, background: bool = False
 ) -> None:
-    """Refuse a secret that the definition does not list, or that has no active grant.
-
-    Raises:
-        HostError: of kind ``Invalid``.
-    """
+    """Raise HostError for a secret that is not listed, or has no active grant."""
     if name not in listed:
         raise refused("Invalid", None, "unlisted_secret", name=name)
     if background:
         raise refused("Invalid", None, "background_secret", name=name)
     if name not in approved:
         raise refused("Invalid", None, "secret", name=name)
-
-
-# --- capability scopes: globs over qualified ids, expanded against the registered tools
 
 
 _BUILT_IN: Final = "builtin:"
@@ -455,12 +410,8 @@ class ToolScope:
     ) -> ToolScope:
         """Return the tools of *registry* that *patterns*, globs over ids with namespaces, match.
 
-        A pattern may match the whole registry only if the scope is *general*.
-
-        Raises:
-            HostError: the first pattern that is not a glob, that matches the whole registry, or
-                that must match something and does not; or the first id of the registry
-                without a namespace.
+        Only a *general* scope may match the whole registry. Raises HostError for the first pattern
+        that does, is no glob or must match something, and for an id without a namespace.
         """
         registered = tuple(registry)
         for tool in registered:
@@ -509,13 +460,6 @@ def _options_of_scopes(pattern: str) -> Iterator[str]:
         yield text if set(text) == {"*"} else _STARS.sub("*", text)
 
 
-# --- dialects: how tools are named and calls are read ---------------------------------
-#
-# Zeph matches the text of a command as a whole, and only with the rules of a session. In the
-# list of an agent it ignores the arguments of ``Bash(cargo *)``; in the attenuated reading such
-# an entry applies to each part of a command.
-
-
 _SPAWN: Final = {SPAWN_TOOL: Argument(ArgumentKind.TEXT, ("subagent_type", "agent"))}
 
 # No list of Zeph applies to a start of an agent.
@@ -530,13 +474,13 @@ _INPUT: Final = Argument(
     ArgumentKind.TEXT, ("command", "file_path", "query", "url", "uri"), absent=""
 )
 
-# The lists of agents as Zeph enforces them.
+# The lists of agents as Zeph enforces them: it ignores the arguments of ``Bash(cargo *)``.
 ENFORCED: Final = Dialect("zeph", _SPAWN, _INPUT, _ALIASES, loose=True)
 
-# The gates of a session: names are compared as written.
+# The gates of a session: names are compared as written, and commands as a whole.
 RAW: Final = Dialect("zeph, names as written", _SPAWN, _INPUT, _ALIASES)
 
-# The lists of agents as declared.
+# The lists of agents as declared: such an entry applies to each part of a command.
 DECLARED: Final = Dialect(
     "zeph, as declared",
     arguments={**arguments_of(TOOLS["arguments"]), **_SPAWN},
@@ -557,18 +501,12 @@ _SHELL_DIALECTS: Final = {
 }
 
 
-# --- commands that the shell refuses, whatever the rules of a session allow -----------
-
-
 # A refused program, or several words: a refused start of a command; and where it is written.
 BlockedCommand = tuple[str, Span | None]
 
 
 def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleSet:
-    """Return rules that deny *commands*. A loose dialect compares names loosely.
-
-    They apply to each part of a command, without quotes and wrappers. Zeph knows fewer wrappers.
-    """
+    """Return rules that deny *commands*, behind any of our wrappers; Zeph knows fewer of them."""
     entries: list[Entry] = []
     for command, span in commands:
         rule = f"blocked command: {command}"
@@ -590,17 +528,12 @@ _AFTER: Final[tuple[list[Token], ...]] = ([], [" ", Gap.ANY], [".", Gap.ANY])
 _FURTHER: Final[tuple[list[Token], ...]] = ([Gap.ANY],)
 
 
-# --- commands and tools that reach the network ------------------------------------------
-
 # A character that ends the name of a program.
 _END: Final = OneOf(frozenset(string.ascii_letters + string.digits + "_-."), negated=True)
 
 
 def network_rules(dialect: Dialect) -> RuleSet:
-    """Return the rules that deny the tools and commands that reach the network.
-
-    They do not apply to tools of servers, as in Zeph.
-    """
+    """Return the rules that deny what reaches the network, but for tools of servers, as in Zeph."""
     rule = "network denied"
     mentioned = [(text, _mentions(text.split())) for text in PROGRAMS["reaching"]]
     mentioned += [(text, iter([Pattern.text(f"*{text}*")])) for text in PROGRAMS["devices"]]
@@ -627,9 +560,6 @@ _START: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, _END])
 _REST: Final[tuple[list[Token], ...]] = ([], [_END, Gap.ANY])
 
 
-# --- trust ------------------------------------------------------------------------------
-
-
 class TrustLevel(Grade):
     """``BLOCKED < QUARANTINED < VERIFIED < TRUSTED``, in the order of what they grant."""
 
@@ -654,10 +584,7 @@ def fold(levels: Iterable[TrustLevel]) -> TrustLevel:
 
 
 def trust_rules(level: TrustLevel, servers: Iterable[str], dialect: Dialect) -> RuleSet:
-    """Return the rules on the tools that a level of trust denies.
-
-    Quarantine denies all tools of *servers*. A loose dialect compares names loosely.
-    """
+    """Return the rules on the tools that a level of trust denies; quarantine denies *servers*."""
     if level >= TrustLevel.VERIFIED:
         return RuleSet((), Effect.ALLOW, dialect)
     rule, blocked, names = f"trust: {level.value}", level is TrustLevel.BLOCKED, ["*"]
@@ -669,18 +596,11 @@ def trust_rules(level: TrustLevel, servers: Iterable[str], dialect: Dialect) -> 
     return RuleSet((spawns, *denied), Effect.DENY if blocked else Effect.ALLOW, dialect)
 
 
-# --- autonomy, and the ordered rules of a session -------------------------------------
-#
-# Under ``supervised`` the first rule of a tool whose glob matches the input decides, and an
-# input that none matches asks. Names of tools are compared as written, unlike in the lists of
-# agents.
-
-
 class Autonomy(enum.Enum):
     """How much a session may do by itself."""
 
     READ_ONLY = "readonly"
-    SUPERVISED = "supervised"
+    SUPERVISED = "supervised"  # the first rule whose glob matches the input decides, or it asks
     FULL = "full"
 
 
@@ -741,10 +661,7 @@ class SessionPermissions:
         return Table.of(self.rule_set(RAW)).decide(tool, {field: text})
 
     def rule_set(self, dialect: Dialect, *, gated: bool = False) -> RuleSet:
-        """Return the policy as rules. A loose dialect compares names loosely.
-
-        The policy may be *gated*: the gate of trust before it lets tools without rules through.
-        """
+        """Return the policy as rules; *gated* behind trust, tools without rules pass."""
         named = f"autonomy: {self.autonomy.value}"
         if self.autonomy is Autonomy.FULL:
             return RuleSet((Entry("*", Effect.ALLOW, rule=named),), Effect.ALLOW, dialect)
@@ -789,9 +706,6 @@ def _denies_all(rules: Iterable[SessionRule]) -> bool:
     return any(rule.text in _CATCH_ALL for rule in denials)
 
 
-# --- sessions and options -------------------------------------------------------------
-
-
 @frozen
 class ZephSession:
     """The gates that every call of a session passes."""
@@ -827,18 +741,12 @@ class ZephSession:
         return tuple(sets)
 
 
-# --- the sections `[tools]` and `[security]` ------------------------------------------
-
-
 # Opens the file of that name.
 Open = Callable[[str], Source]
 
 
 def session_at(root: Fields, opened: Open) -> tuple[ZephSession, list[ReadFile], list[Finding]]:
-    """Return the session of a configuration, the files that it names, and its findings.
-
-    Values of a wrong type are noted in *root*.
-    """
+    """Return session, named files and findings of a configuration; mistakes are noted in *root*."""
     files: list[ReadFile] = []
     tools, security = root.below("tools"), root.below("security")
     if tools.node is None and security.node is None:
@@ -870,9 +778,6 @@ def session_at(root: Fields, opened: Open) -> tuple[ZephSession, list[ReadFile],
 # Used if the policy rules cannot be read, since those might deny any call.
 NOTHING: Final = PolicyEnforcer.of(())
 _ALL_DENIED: Final = "every call is denied here, since the policy rules cannot be read"
-
-
-# --- permissions ----------------------------------------------------------------------
 
 
 def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:

@@ -50,11 +50,6 @@ from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import SPAWN_TOOL, Bounds, Ceiling, LinkedRules, Table
 
-# --- contexts, and the configuration of agents ----------------------------------------
-#
-# Zeph's callers copy a context field by field, and a missing field restricts nothing. This model
-# derives the context of a child from that of its parent; `Forward` says how.
-
 
 class SpawnOrigin(enum.Enum):
     """Whether a person or an agent asked for the start. The default is ``AUTONOMOUS``."""
@@ -72,7 +67,7 @@ class DelegationMode(enum.Enum):
 
 
 class Forward(enum.Enum):
-    """What an agent hands on to those it starts."""
+    """What an agent hands on to those it starts; a field that is missing restricts nothing."""
 
     NOTHING = "none"  # nothing, as in Zeph, where no caller copies the fields
     RECEIVED = "copy_received"  # the context that it got
@@ -120,10 +115,7 @@ class SpawnContext:
             yield find("isolation-weakened", file=SESSION, name=name, of=to)
 
     def then(self, *, allowlist: frozenset[str] | None, forward: Forward) -> SpawnContext:
-        """Return the context of an agent that is started by an agent with this context.
-
-        The starting agent may call the tools of *allowlist*; None is every tool.
-        """
+        """Return the context of an agent started here, where *allowlist* may be called."""
         if forward is Forward.NOTHING:
             return SpawnContext()
         inherited = self.inherited_tool_allowlist if forward is Forward.RECEIVED else allowlist
@@ -207,14 +199,8 @@ class ZephOptions:
         return Forward.EFFECTIVE if self.profile is ZephProfile.SPEC else Forward.NOTHING
 
 
-# --- skills: globs in which only the first `*` is a wildcard --------------------------
-
-
 def matches(pattern: str, name: str) -> bool:
-    """Return whether a glob matches the name of a skill; case counts.
-
-    ``a*b*`` is what starts with ``a`` and ends with ``b*``.
-    """
+    """Return whether a glob matches a skill, in exact case: ``a*b*`` ends with the text ``b*``."""
     prefix, star, suffix = pattern.partition("*")
     if not star:
         return pattern == name
@@ -223,11 +209,7 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> None:
-    """Refuse ``**``, as Zeph does when it starts an agent with it.
-
-    Raises:
-        HostError: of kind ``Invalid``.
-    """
+    """Raise HostError for ``**``, as Zeph does when it starts an agent with it."""
     for key, globs in skills.by_key.items():
         for index, glob in enumerate(globs):
             if "**" in glob:
@@ -240,9 +222,6 @@ def sees(skills: SkillFilter, name: str) -> bool:
     check_globs(skills)
     included = not skills.include or any(matches(glob, name) for glob in skills.include)
     return included and not any(matches(glob, name) for glob in skills.exclude)
-
-
-# --- the checks -----------------------------------------------------------------------
 
 
 # The context that the session hands on: no restriction.
@@ -281,13 +260,7 @@ class SubAgentManager:
     def check_spawn(
         self, name: str, context: SpawnContext = TOP, *, parent: SubAgentDef | None = None
     ) -> Effective:
-        """Return the permissions that the agent *name* is started with.
-
-        The `allowed_spawns` of *parent* apply (issue 970).
-
-        Raises:
-            HostError: the first check that fails.
-        """
+        """Return the permissions of a started agent; raise the first check that fails."""
         config = self.config
         self._check_session(name, context.origin)
         depth, most = context.spawn_depth, config.max_spawn_depth
@@ -308,13 +281,10 @@ class SubAgentManager:
         return effective
 
     def check_resume(self, name: str, context: SpawnContext = TOP) -> Effective:
-        """Return the permissions with which the agent *name* resumes.
+        """Return the permissions of a resumed agent; raise the first check that fails.
 
-        Resuming makes the checks of an explicit start, except those of depth and of reserved
-        agents. It adds neither the tools of a memory nor the denials of a worktree.
-
-        Raises:
-            HostError: the first check that fails.
+        The checks are those of an explicit start, but for depth and reserved agents. No tool of a
+        memory is added, and no denial of a worktree.
         """
         self._check_session(name, SpawnOrigin.EXPLICIT)
         return self._admitted(name, context, self.usage.active)
@@ -353,10 +323,7 @@ class SubAgentManager:
 
 
 def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
-    """Return *tools* narrowed to those *inherited*; None is no restriction.
-
-    Names are compared as ids and keep their spelling.
-    """
+    """Return *tools* narrowed to those *inherited*, compared as ids; None is no restriction."""
     if inherited is None:
         return tools
     wanted = {normalize(name): name for name in sorted(inherited)}
@@ -380,12 +347,6 @@ def memory_grants(tools: ToolPolicy, disallowed: Iterable[str]) -> tuple[str, ..
             return None
     listed = set(map(normalize, tools.allow or ()))
     return tuple(name for name in EDITING if name not in listed) if tools.restricts else ()
-
-
-# --- the lists of agents as Zeph enforces them -----------------------------------------
-#
-# This model calls a start `Task`. Zeph's lists do not govern it, and Zeph's own tool ``task`` is a
-# different one.
 
 
 def _plan_rules(
@@ -437,10 +398,7 @@ def _remembering(
 
 
 def _list_entries(effective: Effective, options: ZephOptions) -> Iterator[Entry]:
-    """Yield the entries of the lists in force, one for each place where an id is written.
-
-    An id with a star matches no tool and is skipped, except `*` with issue 970.
-    """
+    """Yield entries of the lists for each place of an id. A star matches none but by issue 970."""
     written: dict[tuple[str, Effect], list[tuple[str, Place | None]]] = {}
     for name, effect, rule, place in _named(effective.definition, options.config):
         written.setdefault((normalize(name), effect), []).append((rule, place))
@@ -464,17 +422,15 @@ def _named(
         yield name, Effect.DENY, rule, place_of(span)
 
 
-# --- the lists of agents as declared --------------------------------------------------
-#
-# ``Bash(cargo *)`` matches commands of cargo, ``*`` every tool, ``web_*`` tools with that start,
-# ``shell`` is bash, ``mcp__github`` matches all tools of that server, and ``Task(explore)`` the
-# start of that agent. The tools of a memory are declared too, so a parent can narrow them.
-
-
 def _declared_rules(
     definition: SubAgentDef, profile: ZephProfile, config: AgentsConfig
 ) -> tuple[RuleSet, ...]:
-    """Return the rule sets that a definition declares, all of which hold."""
+    """Return the rule sets that a definition declares, all of which hold.
+
+    ``Bash(cargo *)`` matches commands of cargo, ``web_*`` tools with that start, ``mcp__github``
+    all of a server, ``Task(explore)`` a start; ``shell`` is bash. A parent can narrow what a memory
+    adds.
+    """
     listed: dict[Effect, list[Entry]] = {effect: [] for effect in Effect}
     for name, effect, rule, place in _named(definition, config):
         listed[effect] += _read_name(name, effect, rule=rule, place=place)
@@ -502,10 +458,7 @@ def _only(entries: Iterable[Entry]) -> RuleSet:
 def _read_name(
     name: str, effect: Effect, *, rule: str, place: Place | None = None
 ) -> tuple[Entry, ...]:
-    """Return the entries of one name in a list.
-
-    A name that cannot be parsed grants nothing, or denies every call of its tool.
-    """
+    """Return the entries of a name; one that is not read grants nothing, or denies its tool."""
     tool = normalize(name).removeprefix("builtin:")
     if not tool or tool == "task":
         return ()
@@ -556,19 +509,12 @@ def _spawns(definition: SubAgentDef) -> RuleSet:
     return RuleSet((*denied, *granted), Effect.ALLOW, DECLARED)
 
 
-# --- the two readings of chains -------------------------------------------------------
-
-
 # The session, which starts agents and is not one.
 MAIN: Final = "main"
 
 
 class SpawnRefused(SpawnDenied):
-    """A check of Zeph refuses to start an agent.
-
-    Attributes:
-        error: the error of the check.
-    """
+    """A check of Zeph refuses to start an agent."""
 
     def __init__(self, agent: str, link: str, error: HostError) -> None:
         # `DelegationDenied` is the reason `delegation-denied`.

@@ -1,11 +1,7 @@
-"""What Claude Code 2.1.329 knows of programs, tools and settings, in TOML files.
+"""What Claude Code 2.1.329 knows of programs, tools and settings: TOML files (see README.md).
 
-`find` makes the findings whose texts ``findings.toml`` holds. `table` returns what another of the
-files says; the modules beside them turn it into the classes that the rest of the package uses.
-README.md tells how to add to the files.
-
-Reading TOML takes ten times as long as reading JSON, so ``tables.json`` holds all but the findings
-as well. It is used where it was made of the same files.
+The modules beside them turn `table` into classes. Reading TOML takes ten times as long as JSON, so
+``tables.json`` holds all but the findings too, and counts if it was made of the same files.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ from policy.hosts.fields import Keys
 _DATA: Final = table("settings")
 
 
-# --- keys of settings -------------------------------------------------------------
-
 # Reads and edits are kept in working folders.
 READS_INSIDE: Final = "blockReadsOutsideWorkingDirectories"
 EDITS_INSIDE: Final = "blockWritesOutsideWorkingDirectories"
@@ -35,8 +33,6 @@ TOOLS_OFF: Final = {
 }
 
 
-# --- variables that settings may set ----------------------------------------------
-
 # What switches one on, in letters of any case.
 ON: Final = frozenset({"1", "true", "yes", "on"})
 
@@ -54,8 +50,6 @@ TOOLS_OFF_VARIABLE: Final = {
     name: tuple(tools.split()) for name, tools in _DATA["variables"]["tools_off"].items()
 }
 
-
-# --- what values must be ----------------------------------------------------------
 
 _KINDS: Final[Mapping[str, ValueShape]] = {
     "text": ValueKind.TEXT,
@@ -113,8 +107,6 @@ VALUES: Final = _object(_DATA["values"])
 FIELDS: Final = dict(_fields(_DATA["hook_fields"]))
 
 
-# --- hooks ------------------------------------------------------------------------
-
 _HOOKS: Final = _DATA["hooks"]
 
 GUARDS: Final = tuple(_HOOKS["guards"].split())
@@ -122,9 +114,6 @@ TOOL_EVENTS: Final = frozenset({*GUARDS, *_HOOKS["of_tools"].split()})
 EVENTS: Final = TOOL_EVENTS | frozenset(_HOOKS["others"].split())
 UNSCANNED: Final = frozenset(_HOOKS["unscanned"].split())
 TYPES: Final = {name: tuple(fields.split()) for name, fields in _HOOKS["types"].items()}
-
-
-# --- keys that say something about permissions ------------------------------------
 
 
 def _records(shape: ValueShape, path: str) -> Iterator[tuple[str, Keys]]:

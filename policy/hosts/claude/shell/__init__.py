@@ -13,11 +13,8 @@ from policy.hosts.claude.shell.scripts import read_whole as read
 __all__ = ["CommandRules", "canonical_powershell", "read", "read_powershell"]
 
 
-# Of PowerShell, case does not count, and an alias stands for the command it names. Parts are cut
-# at pipes, semicolons, line ends and the chain operators of version 7. Whatever could hold another
-# command (variables, script blocks, groups, escapes, the call operator) is not read: no rule grants
-# it, and rules that deny apply to whatever might be a command in it.
-
+# Of PowerShell. What could hold another command (variables, script blocks, groups, escapes, the
+# call operator) is not read: no rule grants it, and rules that deny apply to what may be a command.
 _TOKEN: Final = re.compile(
     r"""\s*(?:(?P<joint>&&|\|\||[|;\n])|(?P<word>(?:'[^']*'|"[^"$`]*"|[^\s'"|;&$`(){}@<>,#])+)|(?P<odd>.))""",
     re.DOTALL | re.VERBOSE,

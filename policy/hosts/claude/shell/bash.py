@@ -1,10 +1,8 @@
-"""A shell command read by a grammar: words, redirections, statements.
+"""A shell command read by the grammar of tree-sitter-bash, an optional dependency.
 
-The grammar is that of tree-sitter-bash, an optional dependency. Its tree becomes a `Script`. It
-accepts far more than a shell does, and some of it for something else: two parentheses behind a
-word, a program whose name begins with a line break. So which kinds of nodes may stand in which,
-what a leaf may be written as, and what may stand between two nodes is listed. Text with any other
-shape is cut all the same, so that a rule can deny what is inside, and makes the script ambiguous.
+The tree becomes a `Script`. The grammar accepts more than a shell does, and takes some of it for
+something else. So shapes are listed: which nodes may stand in which, how a leaf is written, what
+may stand between. Other text is cut too, for rules that deny, and makes the script ambiguous.
 """
 
 from __future__ import annotations
@@ -13,14 +11,7 @@ from collections.abc import Iterator
 from functools import cache, cached_property
 from itertools import pairwise
 
-from policy.commands.reader import (
-    DIFFER,
-    UNKNOWN,
-    UNSEEN,
-    Redirection,
-    has_half,
-    missing_extras,
-)
+from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN, Redirection, has_half, missing_extras
 from policy.commands.words import (
     DESCRIPTOR,
     FOLDERS,
@@ -551,8 +542,6 @@ class _TreeReader:
         if not quoted:
             self.script.note(self.text_of(start or node), "does not quote its word")
 
-    # --- statements ----------------------------------------------------------------
-
     def statement(self, node: Node, depth: int) -> None:
         """Read a statement and all that it holds."""
         kind = node.type
@@ -645,10 +634,7 @@ class _TreeReader:
         self._add(command)
 
     def _know_as_written(self, node: Node) -> None:
-        """Let rules that deny or ask know a statement by its text, and by each beginning of it.
-
-        It runs no program, or redirects something before it.
-        """
+        """Let rules that deny or ask know what runs no program by each beginning of its text."""
         for child in node.children[: limits.NESTING]:
             for each in child.named_children if child.type == "file_redirect" else [child]:
                 text = self._text(node.start_byte, each.end_byte)
@@ -782,10 +768,7 @@ _IN_WORDS: Final = frozenset({"$", "``"})
 
 
 def _uncovered(root: Node, source: bytes) -> Iterator[bytes]:
-    """Yield the text of *source* that is in no node below *root*, blanks aside.
-
-    An operator covers no more text than it consists of.
-    """
+    """Yield the text of *source* that no node below *root* covers, blanks aside."""
     nodes, gaps = [root], [(0, root.start_byte), (root.end_byte, len(source))]
     while nodes:
         node = nodes.pop()
@@ -836,10 +819,7 @@ def _parser() -> Parser | None:
 
 
 def read_script(text: str, shell: Shell) -> Script | None:
-    """Return what the grammar makes of *text*; None where it does not read all of it.
-
-    Or where it is not installed. Never fails.
-    """
+    """Return what the grammar, if installed, reads of all of *text*; else None. Never fails."""
     parser = _parser()
     if parser is None or has_half(text) or _is_read_otherwise(text):
         return None

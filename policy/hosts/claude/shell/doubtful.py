@@ -45,8 +45,6 @@ def traced(kinds: Kinds) -> Iterator[tuple[Token, ...]]:
     yield from ((program,) for program in sorted(kinds.interpreters | kinds.movers))
 
 
-# --- texts -------------------------------------------------------------------------------------
-
 _TARGET = r"[<>][&|]?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+"
 # Backslashes before blanks, line breaks, substitutions and braces; comments behind a bracket, a
 # target or an operator; and what zsh expands: a program, and a folder that it names itself.
@@ -120,8 +118,6 @@ def has_late_keyword(text: str) -> bool:
         return False
     return _LATE_KEYWORD.search(_SPELLED.sub("", text)) is not None
 
-
-# --- words -------------------------------------------------------------------------------------
 
 # What zsh expands once the pieces of a word are put together: `'x '=ls`, `'~'[x]`.
 _JOINED = re.compile(r"~\[|(?:^|[\s;&|])=[A-Za-z]")

@@ -1,11 +1,8 @@
 """The texts by which rules know a command: of each simple command, and of all of it.
 
-A rule that denies or asks knows a simple command behind every assignment and wrapper, without
-quotes, and by the bare name of its program. One that allows knows it as it is written, behind
-assignments and wrappers that change nothing of note.
-
-Rules that allow unwrap a wrapper with options that they know: `timeout 5 make`. For rules that deny
-or ask, `command_prefix` (`policy.commands.words`) tells where a command may begin.
+A rule that denies or asks knows it behind every assignment and wrapper (`command_prefix`), without
+quotes, and by the bare name of its program. One that allows knows it as written, behind assignments
+that change nothing of note and wrappers whose options it knows: `timeout 5 make`.
 """
 
 from __future__ import annotations
@@ -34,9 +31,6 @@ if TYPE_CHECKING:
     from policy.commands.knowledge import Shell, Wrapper
 
 
-# --- what was read, as this host has it --------------------------------------------------------
-
-
 @frozen
 class ClaudeRedirection(Redirection):
     """A file that a command reads from or writes to."""
@@ -60,16 +54,10 @@ class ClaudeCommand(Command):
     background: bool = False  # it has a background command
 
 
-# --- texts of simple commands ------------------------------------------------------------------
-
-
 def _behind_options(
     words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool
 ) -> int | None:
-    """Return the number of the word behind all of a wrapper; None where that is not known.
-
-    Options and operands are taken in quotes where *quoted* says so.
-    """
+    """Return the number of the word behind a wrapper and its options; None where it is unknown."""
     index = start + 1
     texts = [word.plain if quoted else word.raw for word in words]
     while index < len(words) and texts[index].startswith("-"):
@@ -120,10 +108,7 @@ def is_requoted(text: str) -> bool:
 
 
 def requoted(words: Sequence[Word], name: int) -> list[Word]:
-    """Return the words of such a command, from the one behind its *name* on as they are put.
-
-    What is in quotes or put in is unknown; what is not vetted is granted by no rule.
-    """
+    """Return the words of such a command; what is quoted or put in behind its *name* is unknown."""
     said = [*words[: name + 1]]
     for word in words[name + 1 :]:
         is_plain = word.literal and not _QUOTED.search(word.plain)
@@ -224,10 +209,7 @@ def _given(words: Sequence[Word], program: int, shell: Shell) -> Iterator[str]:
 
 
 def with_single_blanks(text: str) -> tuple[str, ...]:
-    """Return *text* without blanks at its ends, and the same with several blanks as one.
-
-    So rules that deny or ask are read, quoted blanks or not.
-    """
+    """Return *text* stripped, and with single blanks: so rules that deny or ask read both."""
     text = text.strip()
     return (text, _BLANKS.sub(" ", text)) if _SEVERAL_BLANKS.search(text) else (text,)
 
@@ -281,10 +263,7 @@ _SET: Final = re.compile(
 
 
 def as_text(bare: str) -> Iterator[str]:
-    """Yield how rules that deny or ask know a command by its text: without what it sets, too.
-
-    It runs no program, or redirects something before it. Nothing of "".
-    """
+    """Yield how rules that deny or ask know what runs no program: also without what it sets."""
     start = 0
     if not bare:
         return

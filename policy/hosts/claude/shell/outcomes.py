@@ -23,28 +23,10 @@ from policy.patterns.automaton import NO_MATCH
 from policy.patterns.index import Index
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, folded
-from policy.tables.calls import (
-    Unreadable,
-    canonical_path,
-    case_variant,
-    rooted_path,
-)
+from policy.tables.calls import Unreadable, canonical_path, case_variant, rooted_path
 from policy.tables.command_row import PartRules, may_join
-from policy.tables.entry import (
-    BY_DEFAULT,
-    HARMLESS,
-    Form,
-    Outcome,
-    guarded,
-    strictness,
-    unsure,
-)
-from policy.tables.file_row import (
-    file_outcome,
-    led_outcome,
-    links_of_processes,
-    named_outcome,
-)
+from policy.tables.entry import BY_DEFAULT, HARMLESS, Form, Outcome, guarded, strictness, unsure
+from policy.tables.file_row import file_outcome, led_outcome, links_of_processes, named_outcome
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
@@ -132,10 +114,7 @@ class CommandRules(PartRules):
     def opened(
         self, row: Row, command: Command, outcomes: Sequence[Outcome]
     ) -> Iterator[tuple[Redirection, Outcome]]:
-        """Yield the files that a command opens, and what counts of what *row* says of each.
-
-        *outcomes* is what the row, of the tool that runs it, says of the rest of it.
-        """
+        """Yield the files that a command opens, and what *row* says of each that counts."""
         is_whole = (
             row.ruleset.dialect.shell.whole
             and row.default.effect is Effect.ALLOW
@@ -248,8 +227,6 @@ def _withheld(row: Row, whole: WholeCommand, *, starred: bool) -> Iterator[Outco
             yield row.at(index)
 
 
-# Whether a pattern that allows a command ends at the end of a word of it.
-
 _PLAIN: Final = re.compile(r"[\w.+\-:@%,~/]*")
 _ODD: Final = re.compile(r"[$`\x1f]|(?:\A|[\\/])\.\\?[.?*\[]")
 _QUOTES: Final = re.compile(r"['\"]")
@@ -288,12 +265,7 @@ def _named_outcome(files: Row, name: str) -> Outcome:
 
 
 def _walked_path(name: str, dialect: Dialect) -> str:
-    """Return the canonical path of a file as a system finds it: ``..`` is what a link led into.
-
-    Raises:
-        Unreadable: links lead in a circle.
-
-    """
+    """Return the path of a file where each ``..`` leaves what a link led into; raise Unreadable."""
     links = dict(dialect.links)
     if dialect.processes:
         links |= {**_links_of_system(), **dict(links_of_processes(dialect))}
@@ -371,10 +343,9 @@ _UP: Final = re.compile(r"(?:\.{0,2}/)*")
 
 
 def _is_idle(row: Row, text: str) -> bool:
-    """Return whether rules that allow a text say nothing, since the host allows every command.
+    """Return whether a rule that allows *text* adds nothing where the host allows every command.
 
-    A sandbox runs what no rule denies or asks for, and consults none that allows: with such a
-    rule less would run. No entry behind the first that allows matches, and does not allow.
+    A sandbox runs what no rule denies or asks for: with such a rule less would run.
     """
     allows = row.default.effect is Effect.ALLOW and row.default.reason in BY_DEFAULT
     if not (allows and row.ruleset.dialect.shell.whole):

@@ -1,7 +1,6 @@
 """What a program does with its arguments, by the data of the host (`Program`).
 
-Is it read-only, which files does it open or remove, to which folders does it go, and does it write
-a repository?
+Is it read-only, what does it open or remove, where does it go, does it write a repository?
 """
 
 from __future__ import annotations
@@ -362,10 +361,7 @@ def _below(folder: str, name: str) -> str:
 
 
 def somewhere(file: ClaudeRedirection) -> ClaudeRedirection:
-    """Return *file* as what it is after a change to an unknown folder.
-
-    One that is written is not believed to be where its name says it is, wherever that is.
-    """
+    """Return *file* behind a change to an unknown folder: one that is written may be anywhere."""
     relative = file.target is not None and file.target[:1] not in ("/", "~")
     return evolve(file, target=None) if relative or file.writes else file
 
@@ -375,10 +371,7 @@ _LOOSE: Final = re.compile(r"\|\||[;\n]|(?<!&)&(?!&)|&&&")
 
 
 def _is_no_change(words: Sequence[Word], text: str, cwd: str, *, first: bool) -> bool:
-    """Return whether the host takes a command of *text* that goes to *cwd*, where it is, for none.
-
-    *first* says whether no other command stands before it.
-    """
+    """Return whether ``cd`` to *cwd* counts as none; *first* if no command stands before it."""
     written = " ".join([word.raw for word in words])
     end = re.search(rf"{re.escape(written)}[ \t]*(?:\Z|&&|\|\|?|[;\n)])", text)
     if words[0].raw != "cd" or end is None or "|" in text.replace("||", ""):

@@ -74,8 +74,6 @@ def _redirected(targets: Iterable[Redirection]) -> Iterator[ClaudeRedirection]:
                 yield _GUARDED
 
 
-# --- removals ----------------------------------------------------------------------------------
-
 # A program that removes files: `rm` as a word, whatever is quoted in it; `r{m,x}`, `{rm,y}`.
 _REMOVAL: Final = re.compile(r"(?<![\w.-])rm(?:dir)?(?![\w.-])", re.IGNORECASE)
 _QUOTES: Final = re.compile(r"""\$(?=['"])|['"\\]""")
@@ -106,10 +104,7 @@ def _may_give_removal(text: str) -> bool:
 
 
 def _removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
-    """Return whether *text* removes files, and what a variable holds that one of *commands* sets.
-
-    Its value is unknown, or that of a critical folder.
-    """
+    """Return whether *text* removes files while a variable is unknown or a critical folder."""
     sets = any(
         is_assignment(word)
         and (
@@ -122,8 +117,6 @@ def _removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
     )
     return sets and "$" in text and _removes(text)
 
-
-# --- a script ----------------------------------------------------------------------------------
 
 _CHANGES = "may change how the rest is read, or run what it names"
 # Changes of the folder that are followed into a script; behind more its folder is unknown.
@@ -282,10 +275,7 @@ class _ScriptReading:
         return known
 
     def _look_into(self, text: str) -> Sequence[str]:
-        """Return the texts by which rules that deny know a script that a command is given.
-
-        It runs in the folder of the command. Note the files that it opens.
-        """
+        """Return texts of a script that a command is given, for rules that deny; note its files."""
         lost = len(self._moved) > _FOLLOWED
         inside = self._read(("" if lost else "".join(self._moved)) + text, self.shell)
         files = [ClaudeRedirection.of(file) for file in inside.redirections]
@@ -293,10 +283,7 @@ class _ScriptReading:
         return [known for part in inside.parts for known in (part.text, *part.match_texts)]
 
     def _opens(self, facts: CommandFacts, *, led: bool) -> bool:
-        """Note the files that a command opens; return whether it is harmless.
-
-        *led* says whether its program stands behind a target.
-        """
+        """Note the files of a command, perhaps *led* by a target; return whether it is harmless."""
         shell, program, known = self.shell, facts.examined, facts.known
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if known is None:

@@ -46,8 +46,6 @@ from policy.hosts.claude.shell.programs import (
     planted,
 )
 
-# --- commands that no rule may allow, nor what stands beside them ------------------------------
-
 # Builtins before which a variable that is set may stay set.
 _KEEPING: Final = frozenset(
     "declare typeset local export readonly : break continue return exit shift times set"
@@ -95,10 +93,8 @@ def _variable(text: str) -> str:
 def _is_unchecked(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) -> bool:
     """Whether no rule may allow this command, nor what stands beside it.
 
-    `Program.unchecked` and `Shell.variables` (`policy.commands.knowledge`) list such commands:
-    arguments that may run or be evaluated, and variables that change how a shell reads what
-    follows. The rest holds of every host that looks into commands: an option is no program, and a
-    wrapper with an option that it does not have may run anything.
+    `Program.unchecked` and `Shell.variables` list what may run or be evaluated, or changes how a
+    shell reads on. An option is no program, and a wrapper with an unknown option may run anything.
     """
     stages = [*stages_of(words, prefix)]
     # Not those that begin with the second of two assignments.
@@ -156,8 +152,6 @@ def has_half_assignment(words: Sequence[Word]) -> bool:
     """Whether a word is a lone ``=``, which a grammar may take for half an assignment."""
     return any(word.raw == "=" for word in words) and words[0].plain not in TESTS
 
-
-# --- a simple command by itself ----------------------------------------------------------------
 
 _VERSION: Final = re.compile(r"-\d+(?:\.\d+)*\Z")
 _LONG_OPTION: Final = re.compile(
@@ -353,11 +347,7 @@ _BEFORE_ALL: Final = frozenset({"!", "time"})
 
 
 def facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFacts:
-    """Return what a command of *script*, which has a word, is by itself.
-
-    What a command of plain words is follows from how it is written, and is kept: the same ones
-    stand in many scripts (`git status`, `tail -5`).
-    """
+    """Return what a command of *script*, which has a word, is by itself."""
     if command.own is None:
         command.own = _facts_of(command, script, shell)
     facts: CommandFacts = command.own
