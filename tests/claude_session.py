@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain
 from policy.tables.table import Table

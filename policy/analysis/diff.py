@@ -22,7 +22,8 @@ from policy.core.finding import Severity
 from policy.core.memory import seldom_collecting
 from policy.core.progress import steps
 from policy.core.values import evolve, frozen
-from policy.files.opening import Tree, is_unreadable
+from policy.files.opening import is_unreadable
+from policy.files.trees import Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import READINGS, plain_call

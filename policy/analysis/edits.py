@@ -19,8 +19,9 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place, Source, Span
 from policy.core.values import evolve, frozen
-from policy.files.opening import Overlay, Tree, is_unreadable
+from policy.files.opening import Overlay, is_unreadable
 from policy.files.text import FileText
+from policy.files.trees import Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import Chains, SpawnDenied

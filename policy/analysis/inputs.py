@@ -80,7 +80,7 @@ class InputTree:
     @cached_property
     def guesses(self) -> str:
         """A clause about files that no host reads where they lie; "" for none, or a named file."""
-        from policy.files.opening import SingleFile  # noqa: PLC0415  # as below
+        from policy.files.trees import SingleFile  # noqa: PLC0415  # as below
 
         files = [each for one in self.workspace.projects for each in one.files if each.assumed]
         if isinstance(self.tree, SingleFile) or not files:
@@ -90,7 +90,8 @@ class InputTree:
     @cached_property
     def beside(self) -> tuple[Path, ...]:
         """What a session started in this folder also reads, where it lies in no folder here."""
-        from policy.files.opening import Folder, start_place  # noqa: PLC0415  # as below
+        from policy.files.opening import start_place  # noqa: PLC0415  # as below
+        from policy.files.trees import Folder  # noqa: PLC0415  # as below
         from policy.hosts.front_ends import read_beside  # noqa: PLC0415  # as below
 
         tree = self.tree

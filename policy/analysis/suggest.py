@@ -26,7 +26,7 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Severity
 from policy.core.source import Source
 from policy.core.values import evolve, field, frozen
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.notation.semantics import DIALECT, compile_policy, dialect_of
 from policy.hosts.portable import RuleFile
 from policy.hosts.workspace import load_tree

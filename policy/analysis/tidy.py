@@ -18,8 +18,9 @@ from policy.core.effect import Effect
 from policy.core.finding import Severity
 from policy.core.source import Edit, Source, Span, edited
 from policy.core.values import frozen
-from policy.files.opening import Overlay, Tree
+from policy.files.opening import Overlay
 from policy.files.text import removal
+from policy.files.trees import Tree
 from policy.hosts.notation.semantics import dialect_of
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace, load_tree

@@ -11,9 +11,8 @@ from policy.cli.console import Console
 from policy.cli.report.words import count
 from policy.core.errors import PolicyError
 from policy.core.source import visible
-from policy.files.opening import SingleFile
 from policy.files.text import decode
-from policy.files.trees import Folder
+from policy.files.trees import Folder, SingleFile
 from policy.files.writing import replace_files
 from policy.hosts import notation
 

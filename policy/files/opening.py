@@ -14,24 +14,7 @@ from policy.core.finding import Finding
 from policy.core.source import visible
 from policy.core.values import field, frozen
 from policy.files.text import cite
-from policy.files.trees import Folder, Memory, Problem, SingleFile, Tree, missing
-
-__all__ = [
-    "Folder",
-    "Memory",
-    "Overlay",
-    "Problem",
-    "SingleFile",
-    "StartPlace",
-    "Tree",
-    "is_unreadable",
-    "kind_of_unread",
-    "name_for_rules",
-    "near_name",
-    "open_tree",
-    "sides",
-    "start_place",
-]
+from policy.files.trees import Folder, Problem, SingleFile, Tree, missing
 
 
 @frozen

@@ -11,7 +11,8 @@ from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import evolve, frozen
-from policy.files.opening import Folder, StartPlace, Tree
+from policy.files.opening import StartPlace
+from policy.files.trees import Folder, Tree
 from policy.hosts.project import FrontEnd, Project
 
 if TYPE_CHECKING:  # reading needs nothing of what writes

@@ -13,7 +13,7 @@ from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Span, place_of
 from policy.core.values import field, frozen
-from policy.files.opening import Tree
+from policy.files.trees import Tree
 from policy.tables.chain import Attenuated, Link, Reading, plain_call
 from policy.tables.table import Table
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from policy.core.finding import Finding, Severity
 from policy.core.memory import seldom_collecting
 from policy.core.values import evolve, frozen
-from policy.files.opening import Tree, is_unreadable, kind_of_unread, open_tree
+from policy.files.opening import is_unreadable, kind_of_unread, open_tree
+from policy.files.trees import Tree
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import FrontEnd, Project
 from policy.tables.placement import place_at

@@ -9,7 +9,7 @@ import pytest
 
 from policy.adapters.spark import COLUMNS, SCHEMA, deciding
 from policy.core.errors import PolicyError
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.tables.compiled import compiled_to_json
 

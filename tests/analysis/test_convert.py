@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from policy.analysis.conversion.converting import Conversion, convert
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.files.opening import Memory, open_tree
+from policy.files.opening import open_tree
+from policy.files.trees import Memory
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import Project
 from policy.hosts.workspace import load, load_tree

@@ -6,7 +6,7 @@ import pytest
 
 from policy.core.errors import PolicyErrors
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.notation import Unmet, project
 from policy.hosts.workspace import load_tree
 from tests.underline import assert_underlines

@@ -13,7 +13,7 @@ from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider
 from policy.cli import main
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 
 CWD = "/srv/app"

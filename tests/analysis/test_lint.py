@@ -25,7 +25,7 @@ from policy.core import values
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.patterns.pattern import Pattern
 from policy.tables.table import Table

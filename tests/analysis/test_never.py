@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from policy.analysis.reach.never import ChainShape, check
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claims import ClaimVerdict
 from policy.hosts.notation import DIALECT, load
 from policy.tables.chain import Chain, SpawnDenied

@@ -17,7 +17,7 @@ from policy.analysis.suggest import propose
 from policy.cli import main
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 
 OLD = """\

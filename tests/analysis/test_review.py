@@ -22,7 +22,7 @@ from policy.cli.diff import blocks, edit_text
 from policy.cli.report.document import Edge, Report, edges_grid, plain
 from policy.cli.report.markdown import LIMIT, markdown, report_markdown
 from policy.core.values import frozen
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from tests.conftest import FIXTURES
 

@@ -18,7 +18,7 @@ from policy.core import values
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.front_ends import rule_file_of
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import Chain

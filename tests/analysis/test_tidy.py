@@ -9,7 +9,7 @@ import pytest
 from policy.analysis.tidy import Fold, folds
 from policy.cli import main
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 
 FILE = ".claude/settings.local.json"

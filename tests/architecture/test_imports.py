@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 
 # Modules of ours that are loaded with chains, and to read a table and decide a call besides.

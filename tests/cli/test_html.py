@@ -22,7 +22,7 @@ from policy.cli.audit import blocks, elsewhere, matrix
 from policy.cli.report.document import Grid, Item, Section, pieces
 from policy.cli.report.html import page as page_of
 from policy.core import values
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"

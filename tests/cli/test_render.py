@@ -19,7 +19,7 @@ from policy.cli.report.words import call_text, count
 from policy.core import values
 from policy.core.decision import rule_span
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
 from tests.conftest import FIXTURES
 

@@ -20,7 +20,7 @@ from policy.compare.tables import differences
 from policy.compare.witness import weaker
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.patterns import families as members
 from policy.patterns.notations import Unusable

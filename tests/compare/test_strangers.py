@@ -14,7 +14,7 @@ from policy.compare.paths import left_behind
 from policy.compare.tables import differences
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.patterns import notations
 from policy.patterns.tokens import folded

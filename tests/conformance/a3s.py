@@ -8,7 +8,7 @@ from typing import Any
 
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.a3s.agents import (
     AgentDefinition,
     AgentRegistry,

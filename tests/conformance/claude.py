@@ -11,7 +11,7 @@ from policy.analysis.lint import lint
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.data.tools import BUILT_IN
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.options import VERSION

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.core.memory import OnDemand
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import load
 
 

@@ -11,9 +11,8 @@ import pytest
 
 from policy.cli import main
 from policy.core.effect import Effect
-from policy.files.opening import Tree
 from policy.files.revisions import GitRevision
-from policy.files.trees import Folder
+from policy.files.trees import Folder, Tree
 from policy.hosts.front_ends import front_ends
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import READINGS, Chain, SpawnDenied

@@ -14,8 +14,9 @@ from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import Span
 from policy.files import trees as files
-from policy.files.opening import Folder, Memory, Problem, SingleFile, Tree, open_tree
+from policy.files.opening import open_tree
 from policy.files.revisions import GitRevision
+from policy.files.trees import Folder, Memory, Problem, SingleFile, Tree
 from tests.conftest import FIXTURES
 
 

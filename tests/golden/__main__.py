@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from policy.cli import main as command
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from tests.golden.inputs import CORPUS, changes, commands, digest_of, policies
 

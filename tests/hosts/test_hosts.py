@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.front_ends import FRONT_ENDS
 
 FOLDERS = "a .a3s agents .zeph .config zeph .claude tools schedules commands skills .claude-plugin"
@@ -45,7 +45,7 @@ def test_no_project_is_in_a_tree_for_which_a_front_end_is_not_loaded(front_end, 
 def test_other_hosts_are_not_loaded() -> None:
     code = (
         "import sys, policy\n"
-        "from policy.files.opening import Memory\n"
+        "from policy.files.trees import Memory\n"
         "from policy.hosts.workspace import load_tree\n"
         "load_tree(Memory({'.claude/settings.json': '{}'}))\n"
         "print([n for n in ('a3s', 'claude', 'pikuri', 'zeph') if f'policy.hosts.{n}' in sys.modules])"

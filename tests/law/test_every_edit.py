@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from policy.analysis.diff import READINGS
 from policy.analysis.lint import lint, mend
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.project import Project
 from policy.hosts.workspace import load_tree
 from tests.universes import UNIVERSES, Model, Universe, models, tried

@@ -11,7 +11,7 @@ from policy.compare.dead_rules import shadowing, written_rules
 from policy.compare.tables import differences, is_idle
 from policy.core.decision import Because
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.project import Project
 from policy.hosts.workspace import load_tree
 from policy.tables.ruleset import RuleSet

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import load as load_claude
 from policy.hosts.notation import load as load_notation
 from policy.tables.chain import Chain

@@ -7,7 +7,7 @@ import pytest
 from policy.compare.witness import CallShape
 from policy.core import values
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.patterns import notations
 from policy.patterns.domains import PATHS

@@ -8,7 +8,7 @@ from policy.adapters.guard import Guard
 from policy.core import values
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import Attenuated, Chain, SpawnDenied, attenuate
 from policy.tables.table import Bounds, Table

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import policy
 from policy.core.errors import PolicyError
-from policy.files.opening import Folder
+from policy.files.trees import Folder
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.tables.codec import sealed, table_from_json, table_to_json
 from policy.tables.placement import ProjectFolders

@@ -15,7 +15,7 @@ from policy.__main__ import main
 from policy.adapters import Guard
 from policy.compare.tables import differences
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.chain import Chain
 from policy.tables.compiled import compiled_to_json

@@ -38,8 +38,8 @@ from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode as Document
 from policy.files.nodes import Node, ScalarNode
-from policy.files.opening import Tree, is_unreadable, open_tree
-from policy.files.trees import Memory
+from policy.files.opening import is_unreadable, open_tree
+from policy.files.trees import Memory, Tree
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts import notation
 from policy.hosts.front_ends import FRONT_ENDS, writer_of

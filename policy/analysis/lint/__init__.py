@@ -33,7 +33,8 @@ from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.source import Place, Source
 from policy.core.values import frozen
-from policy.files.opening import Tree, name_for_rules, near_name
+from policy.files.opening import name_for_rules, near_name
+from policy.files.trees import Tree
 from policy.hosts.workspace import Workspace
 
 __all__ = ["Linted", "baseline_text", "lint", "mend", "without_known"]

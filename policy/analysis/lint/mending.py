@@ -14,8 +14,9 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import edited
 from policy.core.values import frozen
-from policy.files.opening import Overlay, Tree
+from policy.files.opening import Overlay
 from policy.files.text import BYTE_ORDER_MARK, FileText, decode
+from policy.files.trees import Tree
 from policy.hosts.workspace import Workspace, load_tree
 
 # Their edits take out a rule that changes no decision.

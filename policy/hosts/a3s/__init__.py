@@ -16,7 +16,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.values import define, field
-from policy.files.opening import Tree
+from policy.files.trees import Tree
 from policy.hosts.a3s.agents import (
     SESSION_FILE,
     AgentDefinition,

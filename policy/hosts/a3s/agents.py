@@ -13,7 +13,7 @@ from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.core.values import Any, attributes, evolve, field, frozen
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe
-from policy.files.opening import Tree
+from policy.files.trees import Tree
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.a3s.rules import (
     NEWEST,

@@ -22,8 +22,8 @@ from policy.core.source import Source
 from policy.core.values import define, evolve, field, frozen
 from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, describe
-from policy.files.opening import StartPlace, Tree
-from policy.files.trees import Problem
+from policy.files.opening import StartPlace
+from policy.files.trees import Problem, Tree
 from policy.hosts.claude.agents import looks_like_agent
 from policy.hosts.claude.data.tools import server_name
 from policy.hosts.claude.settings import looks_like_settings

@@ -15,7 +15,8 @@ from policy.core.memory import OnDemand
 from policy.core.source import Place, Source, visible
 from policy.core.values import define, evolve, field, frozen
 from policy.files.nodes import ScalarNode
-from policy.files.opening import Tree, start_place
+from policy.files.opening import start_place
+from policy.files.trees import Tree
 from policy.hosts.claude import discovery, lint
 from policy.hosts.claude.agents import Definition, read_agent, read_list
 from policy.hosts.claude.data import find

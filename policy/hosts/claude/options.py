@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from policy.core.source import Source
 from policy.core.values import field, frozen
-from policy.files.opening import Tree
+from policy.files.trees import Tree
 from policy.hosts.claude.data.tools import server_name
 
 # The version whose behaviour was measured.

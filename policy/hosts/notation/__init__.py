@@ -15,7 +15,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.finding import Finding
 from policy.core.source import Source
-from policy.files.opening import Tree
+from policy.files.trees import Tree
 from policy.hosts.claims import Claim, ClaimVerdict, expectations
 from policy.hosts.notation.lint import document_findings
 from policy.hosts.notation.semantics import DIALECT, PROFILE, compile_policy, matcher_entries

@@ -18,8 +18,8 @@ from policy.core.finding import Finding
 from policy.core.source import Source, Span, place_of
 from policy.core.values import attributes, evolve, field, frozen
 from policy.files.nodes import MappingNode, Node, ScalarNode
-from policy.files.opening import Tree
 from policy.files.text import cite
+from policy.files.trees import Tree
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.data import FindingTexts, Grade, arguments_of, host_table, tool_classes
 from policy.hosts.fields import (

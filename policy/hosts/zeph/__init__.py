@@ -11,7 +11,7 @@ from typing import Final
 
 from policy.core.finding import Finding
 from policy.core.values import evolve
-from policy.files.opening import Tree
+from policy.files.trees import Tree
 from policy.hosts.data import tool_classes
 from policy.hosts.project import Project, ReadFile, agent_entries
 from policy.hosts.zeph.definition import TOOLS, SubAgentDef

@@ -21,9 +21,9 @@ from policy.core.finding import Finding
 from policy.core.source import Source, Span
 from policy.core.values import define, evolve, field, frozen
 from policy.files.nodes import MappingNode
-from policy.files.opening import Tree
 from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
+from policy.files.trees import Tree
 from policy.hosts.data import host_table
 from policy.hosts.fields import Fields, HostError, HostErrors, Keys, as_host_errors
 from policy.hosts.project import ReadFile

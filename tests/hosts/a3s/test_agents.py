@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts import a3s
 from policy.hosts.a3s.agents import (
     AgentDefinition,

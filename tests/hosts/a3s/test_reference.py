@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts import a3s
 from policy.hosts.a3s.agents import Provider, read_agent, read_session
 from policy.hosts.a3s.gate import delegate

@@ -8,7 +8,7 @@ import pytest
 
 from policy.core import values
 from policy.core.effect import Effect
-from policy.files.opening import Folder, Memory
+from policy.files.trees import Folder, Memory
 from policy.hosts import a3s
 from policy.hosts.a3s.agents import (
     Provider,

@@ -9,7 +9,7 @@ import pytest
 
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts import a3s
 from policy.hosts.a3s.agents import AutoDelegation, load_agent_dir, read_agent, read_session
 from policy.hosts.a3s.rules import A3sProfile

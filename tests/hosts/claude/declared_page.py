@@ -13,7 +13,7 @@ from typing import Final
 
 from policy.core import values
 from policy.core.decision import Reason
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.options import VERSION
 from policy.hosts.project import Project

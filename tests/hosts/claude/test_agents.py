@@ -11,7 +11,7 @@ from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain, SpawnDenied
 

@@ -13,7 +13,7 @@ from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
-from policy.files.opening import Folder, Memory
+from policy.files.trees import Folder, Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.project import Project
 from policy.hosts.workspace import load_tree

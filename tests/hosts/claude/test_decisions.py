@@ -9,7 +9,7 @@ import pytest
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain, SpawnDenied
 from tests.hosts.claude.test_claude import project

@@ -8,7 +8,7 @@ import pytest
 
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.settings import cut_flag
 from policy.tables.chain import Chain

@@ -7,7 +7,7 @@ import pytest
 from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.files.nodes import MappingNode, ScalarNode, plain
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.files.yaml_nodes import read_loosely
 from policy.hosts.claude.agents import read_header
 from policy.hosts.claude.front_end import load

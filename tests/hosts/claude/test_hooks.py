@@ -7,7 +7,7 @@ import json
 import pytest
 
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import load
 from policy.hosts.claude.hooks import takes
 from policy.hosts.project import Project

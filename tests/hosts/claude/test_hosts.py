@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from policy.analysis.lint import lint, mend
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude import front_end as claude
 from policy.hosts.claude.data.tools import MODES
 from policy.hosts.workspace import load_tree

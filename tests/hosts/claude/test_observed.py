@@ -10,7 +10,7 @@ import pytest
 from policy.core.decision import Decision
 from policy.core.finding import Severity
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude import front_end as claude
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.project import Project

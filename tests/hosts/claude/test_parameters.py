@@ -12,7 +12,7 @@ import pytest
 from policy.compare.tables import differences
 from policy.core import values
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain
 

@@ -9,7 +9,7 @@ import pytest
 from policy.commands.knowledge import Program
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.data.programs import EDITING_PROGRAMS, READ_ONLY_PROGRAMS
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain

@@ -10,7 +10,7 @@ from policy.analysis.diff import diff_workspaces
 from policy.compare.tables import differences
 from policy.core import values
 from policy.core.decision import Decision
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import Chain

@@ -12,7 +12,7 @@ from policy.analysis.reach.query import query
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace, load_tree

@@ -8,7 +8,7 @@ import pytest
 
 from policy.core.decision import Reason
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.tables.chain import Chain
 

@@ -8,7 +8,7 @@ import pytest
 
 from policy.compare.tables import differences
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import load
 from tests.claude_session import table
 

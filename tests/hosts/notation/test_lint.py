@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 
 

@@ -18,7 +18,7 @@ from policy.cli.report.terminal import PageLayout, terminal
 from policy.cli.report.words import finding_item
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts import pikuri
 from policy.hosts.fields import HostError, HostErrors
 from policy.hosts.pikuri.host import (

@@ -14,7 +14,7 @@ from policy.commands import reader
 from policy.commands.reader import read_command
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.dialect import _SHELL as SHELL
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.shell import bash

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from policy.core.effect import Effect
-from policy.files.opening import Memory
+from policy.files.trees import Memory
 from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.shell import bash
 from policy.tables.chain import Chain
