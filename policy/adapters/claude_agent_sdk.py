@@ -38,10 +38,7 @@ CanUseTool = Callable[[str, dict[str, Any], Any], Awaitable[Any]]
 
 
 class PolicyHook:
-    """Decides the calls of one session before they run, with the guard of its main conversation.
-
-    Raises SpawnDenied: no running call leads to its agent.
-    """
+    """Decides the calls of one session by a guard. Raises SpawnDenied if no chain leads to it."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard

@@ -156,10 +156,7 @@ class PolicyMiddleware(Middleware):
     async def _granted(
         self, context: MiddlewareContext, tool: str, arguments: dict[str, object]
     ) -> Verdict:
-        """Return the verdict on a request for a resource or a prompt, where it is granted.
-
-        Raises AuthorizationError: it is denied.
-        """
+        """Return the verdict that grants a resource or prompt, or raise AuthorizationError."""
         verdict = self._here(context).check(tool, arguments)
         if verdict.effect is Effect.ASK and not await self._approves(context, verdict):
             verdict = unapproved(verdict)
@@ -179,11 +176,9 @@ class PolicyMiddleware(Middleware):
         return isinstance(answer, AcceptedElicitation) and answer.data is True
 
     def _ask_in_result(self, context: MiddlewareContext, verdict: Verdict) -> Any:
-        """Return the question in place of a result; None where the call is approved.
+        """Return the question in place of a result; None once it is approved, else ToolError.
 
         Since 2026-07-28 the client calls again with the answer.
-
-        Raises ToolError: it is not approved.
         """
         message = context.message
         tool, arguments = message.name, message.arguments or {}

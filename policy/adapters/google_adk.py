@@ -74,8 +74,8 @@ class PolicyPlugin(BasePlugin):
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> Any:
         """Offer the tools that can be allowed; a return value replaces the answer of the model.
 
-        An agent that runs the code of its model (`code_executor`) makes no call for it, so it
-        answers only where every call of `code_execution` is allowed.
+        An agent with a `code_executor` answers only where every call of `code_execution` is
+        allowed, since the code of its model runs without a call.
         """
         agent = callback_context.get_invocation_context().agent
         guard = self._guard_of(agent)

@@ -62,11 +62,7 @@ def _read(line: bytes) -> Any:
 
 
 def _check_object(value: Any, keys: frozenset[str]) -> _Object:
-    """Return *value*, an object.
-
-    Raises MessageRefused: it is no object, has a key that a reader may take for one of *keys*,
-    or a method that is no text.
-    """
+    """Return *value*, an object whose method is a text and whose *keys* no reader can mistake."""
     if not isinstance(value, dict):
         raise MessageRefused("expected an object")
     folded = {_folded(key) for key in keys}
@@ -83,10 +79,9 @@ def _folded(key: str) -> str:
 
 
 def _check_params(value: Any, keys: frozenset[str]) -> _Object:
-    """Return *value*, the parameters of a request.
+    """Return *value*, parameters (see `_check_object`) that hold no half of a character.
 
-    Raises MessageRefused: as `_check_object`; or a text holds half a character, which readers
-    replace in different ways.
+    Readers replace half of a character in different ways.
     """
     params = _check_object(value, keys)
     try:
@@ -201,10 +196,7 @@ class ContentGate:
     prompts: str | None = "get_prompt"
 
     def verdict(self, method: str, params: object) -> Verdict | None:
-        """Return what a request gets; None where it passes undecided.
-
-        Raises MessageRefused: another reader may take it for a different one.
-        """
+        """Return what a request gets; None where it passes undecided. May raise MessageRefused."""
         kind, keys = _DECIDED[method]
         if not kind:
             # Completing an argument reveals its resource or prompt.
@@ -447,9 +439,7 @@ _KILLED: Final = 128  # plus the number of the signal, as a shell reports it
 def run_proxy(command: Sequence[str], guard: Guard, content: ContentGate | None = None) -> int:
     """Run *command* behind *guard* until it or its client ends; return its exit status.
 
-    The client is at standard input and output.
-
-    Raises PolicyError: the server cannot be started.
+    The client is at standard input and output. Raises PolicyError: the server cannot be started.
     """
     try:
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603

@@ -43,11 +43,7 @@ _WHY = {
 
 
 def may_call(table: Table, tool: str) -> bool:
-    """Return whether some call of *tool* is not denied; True where that is not certain.
-
-    Where a witness of each of the first rules is denied, other calls may not be; finding them takes
-    a far longer search.
-    """
+    """Return whether some call of *tool* is not denied; True where that is not certain."""
     from policy.compare.witness import witness_call  # noqa: PLC0415  # no question compares
 
     lookup = table.lookup(tool)

@@ -44,10 +44,7 @@ class PolicyAgent(Agent):
         return isinstance(target, _GuardedHandoff) and target.guard is self.guard
 
     async def get_all_tools(self, run_context: Any) -> list[Any]:
-        """Return the tools that can be allowed, each deciding its calls.
-
-        Raises TypeError: a handoff was added to the list without a guard.
-        """
+        """Return the tools that can be allowed. Raises TypeError for a handoff without a guard."""
         # Every turn of a run calls this, and any code may change the list in between.
         if not all(map(self._decides, self.handoffs)):
             raise TypeError("a handoff was added behind the guard; use `clone(handoffs=...)`")

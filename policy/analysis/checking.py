@@ -123,10 +123,7 @@ class CheckAnswer:
 
 
 class Checker:
-    """Decides calls by one policy, in one reading, or with *modes* in each permission mode too.
-
-    The agents of *chain* make the calls that name none.
-    """
+    """Decides calls by one policy, with *modes* in each mode too; *chain* is that of most calls."""
 
     def __init__(
         self, projects: Projects[Any], chain: tuple[str, ...], reading: str, *, modes: bool = False
@@ -136,11 +133,7 @@ class Checker:
         self._of = cache(lambda title, *rest: _walked(projects, self.asked[title], *rest))
 
     def answer(self, asked: CallRequest) -> CheckAnswer:
-        """Return what a call gets. An invalid call of a stream is denied.
-
-        Raises:
-            PolicyError: the call is invalid and not of a stream, or `--chain` is no chain.
-        """
+        """Return what a call gets. An invalid one is denied in a stream, else PolicyError."""
         try:
             if not asked.problem:
                 return self._answer(asked)

@@ -199,11 +199,7 @@ def objection(before: Workspace, after: Workspace, *, any_change: bool = False) 
 
 
 def paired(old: Workspace, new: Workspace) -> Iterator[tuple[Project | None, Project | None]]:
-    """Yield every project of either side, with what is in its place on the other.
-
-    That is the project there, or what the host does there without files, or
-    None where it does nothing.
-    """
+    """Yield every project of either side, and what is there on the other: see `without`."""
     sides = [{(p.host, p.root): p for p in workspace.projects} for workspace in (old, new)]
     for key in sorted({**sides[0], **sides[1]}):
         before, after = (side.get(key) for side in sides)
@@ -213,8 +209,7 @@ def paired(old: Workspace, new: Workspace) -> Iterator[tuple[Project | None, Pro
 def without(project: Project, workspace: Workspace) -> Project | None:
     """Return what the host does in the place of a project that *workspace* does not have.
 
-    None where it starts nothing there without files, or where the files are there and cannot be
-    read.
+    None where it does nothing without files, or where the files are there and cannot be read.
     """
     files = {file.path for file in project.files}
     unreadable = {found.place.file for found in workspace.findings if is_unreadable(found)}
@@ -226,8 +221,7 @@ def _chain_changes(
 ) -> Iterator[tuple[object, Change]]:
     """Yield what changes chain by chain, the shortest first, and note *why* more may change.
 
-    Each is yielded with a key, which those have in common that are reported together. A difference
-    is that of the first chain that shows it.
+    Changes with the same key are reported together, as the first chain shows them.
     """
     pairs = compared.pairs
     if pairs is None:
@@ -274,8 +268,7 @@ def _by_cause(
 ) -> Iterator[tuple[object, Difference]]:
     """Yield what a chain shows, by its call and cause.
 
-    The call is one that another chain of the agent shows too, where both show the same; *known*
-    are those of the agent by their cause.
+    The call is that of another chain of the agent with this cause, from *known*, if it shows it.
     """
     for difference in compared.compare(names).differences:
         own = cause(difference)
@@ -286,10 +279,7 @@ def _by_cause(
 
 
 def _merged(alike: Iterable[Change]) -> Iterator[Change]:
-    """Yield what some chains show, once for those that show it in the same readings.
-
-    A chain that shows it in some of the readings of another one is among the chains of that.
-    """
+    """Yield what some chains show, once for those that show it in the same readings or fewer."""
     by_chain: dict[Names, list[Change]] = {}
     for one in alike:
         by_chain.setdefault(one.chain, []).append(one)

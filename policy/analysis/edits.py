@@ -346,9 +346,8 @@ def _with_commas(text: str) -> str:
 class Edits:
     """The edits between two trees, and the trees between them.
 
-    Args:
-        files: those that differ; one that is not understood is one edit, as one that came or went.
-        renamed: path of the new tree -> the path that has its place in the old one.
+    One of *files* that is not understood is one edit, as one that came or went. *renamed* is path
+    of the new tree -> the path in its place in the old one.
     """
 
     def __init__(
@@ -412,10 +411,7 @@ def effects_of_edits(
     edits: Edits,
     load: Callable[[Tree], Workspace],
 ) -> list[EditEffect]:
-    """Return what the edits between two sides change: each change of *diff*, chain by chain.
-
-    *load* reads a tree as both sides were read.
-    """
+    """Return what the edits make of *diff*, chain by chain; *load* reads a tree as both sides."""
     search = _Search(sides, edits, load)
     search.verify_together(diff.changes)
     found: dict[_Making, list[Change]] = {}
@@ -556,10 +552,7 @@ class _Search:
         return frozenset(left)
 
     def _effect(self, loaded: _Loaded | None, change: Change, names: Names) -> Effect | None:
-        """Return what the call of a change gets in what is *loaded*.
-
-        None where files cannot be read then, or there is no such chain.
-        """
+        """Return what the call of a change gets; None for unreadable files, or no such chain."""
         if loaded is None:
             return None
         workspace, made = loaded

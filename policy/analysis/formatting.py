@@ -14,10 +14,7 @@ from policy.language.printer import print_document
 
 
 def canonical(source: Source) -> str:
-    """Return *source* in its canonical form.
-
-    Raises PolicyError where it cannot be parsed, or that would be read as something else.
-    """
+    """Return *source* in its canonical form. Raises PolicyError if it has none, or none proven."""
     printed = print_document(parse_notation(source))
     if printed == source.text:
         return printed

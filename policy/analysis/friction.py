@@ -88,13 +88,8 @@ def friction(
 ) -> Friction:
     """Return what keeps the calls of a log from running without confirmation, by a policy.
 
-    Calls that a rule denies are not among them.
-
-    Args:
-        records: of `read_log`.
-        decider: the policy.
-        root: the agent that starts every chain, in place of the one in the log.
-        least: how many distinct calls a rule is made of that matches more than they.
+    Calls that a rule denies are not among them. *root* starts every chain in place of the agent in
+    the log. A rule that matches more than its calls is made of *least* distinct calls or more.
     """
     groups: dict[object, tuple[FrictionGroup, Chain]] = {}
 

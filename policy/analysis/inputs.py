@@ -112,10 +112,8 @@ def load(
     """Return the files that *text* names: a folder, a file or a revision.
 
     Where *hosts* say in which folder a session is started, those of its checkout. *root* is the
-    folder of the project, if it is not that of the files.
-
-    Raises PolicyError: *text* names none of these, a profile is unknown, or no file is read and
-    that is not called *empty*.
+    folder of the project, if it is not that of the files. Raises PolicyError: *text* names none of
+    these, a profile is unknown, or no file is read and that is not called *empty*.
     """
     from policy.files.opening import open_tree  # noqa: PLC0415  # as above
 
@@ -201,10 +199,7 @@ class DecidingPolicy:
         return self.files.spans(because) if self.files is not None else {}
 
     def findings(self, projects: Iterable[Any] | None = None) -> tuple[Finding, ...]:
-        """Return the findings of the files, of *projects* alone where they are given.
-
-        A compiled policy has none: files that cannot be read are never compiled.
-        """
+        """Return the findings of the files, or of *projects* alone; none for a compiled policy."""
         if self.files is None:
             return ()
         workspace = self.files.workspace
@@ -214,10 +209,7 @@ class DecidingPolicy:
 
 
 def open_policy(text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None) -> DecidingPolicy:
-    """Return the policy that *text* names: a compiled policy, a folder, a file or a revision.
-
-    Raises PolicyError where *text* names none of these, or a profile is unknown.
-    """
+    """Return the policy that *text* names, compiled or in files; raises PolicyError as `load`."""
     found = compiled_at(text, hosts, root)
     if found is not None:
         return found

@@ -104,10 +104,10 @@ def _hands_on_a_list(chain: Chain, link: str) -> bool:
 
 
 def denial(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None:
-    """Return a rule that denies an allowed call of *chain*; None where none is known to.
+    """Return a rule of the last agent that denies an allowed call; None where none is known to.
 
-    It is the first of those that match as little as can be written, before those for commands
-    that need no rule to run; and it is the last agent's.
+    It is the first that matches as little as can be written, those for commands that run without a
+    rule last.
     """
     command = command_of(tool, call, dialect_of([chain.table]))
     idle = {f"{tool}({part.text})" for part in (command.parts if command else ()) if part.harmless}

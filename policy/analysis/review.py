@@ -96,10 +96,7 @@ Rule = tuple[str, Effect, Place]
 
 
 def changed_rules(old: Workspace, new: Workspace) -> tuple[list[Rule], list[Rule]]:
-    """Return the rules that went and those that came, by their places.
-
-    A rule that the same file has on both sides, wherever in it, neither went nor came.
-    """
+    """Return the rules that went and those that came; one on both sides did neither."""
     written = [_written(workspace) for workspace in (old, new)]
     gone, come = (
         sorted(
@@ -189,10 +186,7 @@ def _in_modes(old: Workspace, new: Workspace) -> dict[str, tuple[Workspace, Work
 
 
 def _is_same(before: Project, after: Project, *, proven: bool) -> bool:
-    """Return whether each agent by itself decides the same, and the same agents start chains.
-
-    Where that is not to be *proven*, it is enough that no call is found that differs.
-    """
+    """Return whether agents by themselves decide the same; unless *proven*, as far as is found."""
     if before.agents.keys() != after.agents.keys() or before.starts != after.starts:
         return False
     for name, entry in before.agents.items():
@@ -287,16 +281,10 @@ def review(
     readings: Sequence[str] = READINGS,
     maximum: Source | None = None,
 ) -> DiffReport:
-    """Return how the second of two sides differs from the first.
+    """Return how the second of two sides differs from the first; *load* reads a tree as they were.
 
-    Args:
-        trees: both sides.
-        workspaces: what is in them.
-        load: reads a tree as they were read.
-        readings: those that are compared.
-        maximum: a policy of one agent that the second side should not exceed.
-
-    Raises PolicyError: it is not of one agent, or a rule of it matches no call.
+    *maximum* is a policy of one agent that the second side should not exceed. Raises PolicyError
+    where it is not of one agent, or a rule of it matches no call.
     """
     place = _in_one_place(trees, workspaces[0])
     old, new = sides = workspaces[0], place(workspaces[1])

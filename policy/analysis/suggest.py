@@ -136,10 +136,7 @@ _Rules = dict[tuple[Effect, str], tuple[str, ...]]
 
 
 def _folded_rules(calls: Iterable[UsedCall], least: int, dialect: Dialect) -> _Rules:
-    """Return the rules of one agent for its *calls*.
-
-    What is allowed by itself is not what a call of several parts is asked for.
-    """
+    """Return rules for *calls* of one agent; what is allowed alone is not asked for with others."""
     calls = list(calls)
     allowed = {rule for call in calls if call.effect is Effect.ALLOW for rule in call.rules}
     asked: set[str] = set()
@@ -216,10 +213,7 @@ class _Draft:
                     self._rules[agent][key] = members
 
     def _narrow(self, agent: str, blamed: Mapping[str, str]) -> bool:
-        """Write rules for single calls instead of wide ones; take out those for single calls.
-
-        Returns whether *agent* had one of the rules *blamed*, each with why it must not be there.
-        """
+        """Write *blamed* rules for single calls, leave out those that are; return if any is."""
         kept: _Rules = {}
         for (effect, rule), members in self._rules[agent].items():
             if rule not in blamed:
@@ -447,15 +441,11 @@ def propose(
 ) -> Proposal:
     """Return the smallest policy found that covers what the calls of a log use.
 
-    Args:
-        records: of `read_log`.
-        decider: the policy in force, which nothing of the proposal exceeds but what its host
-            guards against every rule; without one a log says what its calls got.
-        root: the agent that starts every chain, in place of the one in the log.
-        least: how many distinct calls a rule is made of that matches more than they.
-        file: of a host that it is written as, for every agent; None is our notation.
-
-    Raises PolicyError: nothing was used.
+    Nothing of it exceeds the policy in force, of *decider*, but for what the host guards against
+    every rule. Without one the log says what its calls got. *root* starts every chain in place of
+    the agent in the log. A rule that matches more than its calls is made of *least* distinct calls
+    or more. It is written as *file* of a host, or in our notation. Raises PolicyError where nothing
+    was used.
     """
     bare = _Bare(file)
     calls, left_out = bare.used(records, decider, root)

@@ -51,11 +51,7 @@ def folds(
     least: int = 3,
     load: Callable[[Tree], Workspace] = load_tree,
 ) -> Iterator[Fold]:
-    """Yield the folds of rules in JSON files, each by itself; none that lint would warn about.
-
-    *least* is how many rules one fold takes the place of, at least; *load* reads the tree with a
-    fold made.
-    """
+    """Yield the folds of *least* rules or more in JSON files, none that lint warns about."""
     patterns = (each for one in workspace.projects for each in _patterns(tree, one, least))
     for rule, spans in patterns:
         source = spans[0].source
@@ -87,10 +83,7 @@ def folds(
 
 
 def _patterns(tree: Tree, project: Project, least: int) -> Iterator[tuple[str, tuple[Span, ...]]]:
-    """Yield patterns for exact command rules of one program and subcommand, and these rules.
-
-    The pattern of rules with a credential is "".
-    """
+    """Yield patterns for exact rules of one program, and these; "" for rules with a credential."""
     dialect = dialect_of([project.enforced.start(project.starts[0]).table])
     positions = Positions(project, tree.source)
     found: dict[str, dict[str, Span]] = {}

@@ -37,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["hook"]:
-        return _hook(given[1:])
+        # It has an exit status of its own. It starts for every call, so it imports little.
+        hooked: int = import_module("policy.adapters.hook.entry").main(given[1:])
+        return hooked
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -53,16 +55,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _hook(given: list[str]) -> int:
-    # Its exit status is its own, and it starts for every call, so it imports as little as it can.
-    status: int = import_module("policy.adapters.hook.entry").main(given)
-    return status
-
-
 def _run(given: list[str]) -> int:
     verb = given[0] if given else "--help"
     if verb in {"-h", "--help", "help"}:
-        print(_help(), end="", file=sys.stdout if given else sys.stderr)
+        lines = [f"  {verb:<9} {about['does']}" for verb, about in verbs()["verbs"].items()]
+        first, others = "\n".join(lines[:4]), "\n".join(lines[4:])
+        text = str(verbs()["help"]).format(first=first, verbs=others)
+        print(text, end="", file=sys.stdout if given else sys.stderr)
         return 0 if given else 2
     if verb in {"-V", "--version"}:
         print(f"policy {policy.__version__}")
@@ -106,11 +105,6 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
         console.internal_error(error)
         return 2
     return status
-
-
-def _help() -> str:
-    lines = [f"  {verb:<9} {about['does']}" for verb, about in verbs()["verbs"].items()]
-    return str(verbs()["help"]).format(first="\n".join(lines[:4]), verbs="\n".join(lines[4:]))
 
 
 def _unknown(verb: str) -> int:

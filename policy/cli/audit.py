@@ -214,8 +214,8 @@ def blocks(
 ) -> list[doc.Block]:
     """Return the audit: findings, gaps, the matrix; of one *agent*, everything it may do.
 
-    Without a bound, each agent follows with everything. With *modes* the matrix is there for each
-    permission mode. *guesses* is a clause about files that may be of no host.
+    Without a bound, each agent follows with everything. *guesses* is a clause about files that may
+    be of no host.
     """
     if agent:
         return [
@@ -240,7 +240,8 @@ def blocks(
     for told in filter(None, (guesses, elsewhere(audited))):
         found.append(doc.Paragraph(told, "dim"))
     if most is not None:
-        found.append(doc.Paragraph(_NEXT, "dim"))
+        told = "more: `--agent NAME`, `--all`, `--format html`; `policy lint` shows lines and fixes"
+        found.append(doc.Paragraph(told, "dim"))
     return found
 
 
@@ -259,9 +260,6 @@ def _by_mode(project: Project) -> Iterator[doc.Block]:
     if rows:
         grid = doc.Grid(("mode", "agent", *CLASSES.values()), rows)
         yield doc.Section("in each permission mode", (grid,))
-
-
-_NEXT: Final = "more: `--agent NAME`, `--all`, `--format html`; `policy lint` shows lines and fixes"
 
 
 def _summary(projects: Sequence[ProjectAudit]) -> doc.Text:
@@ -300,10 +298,7 @@ def _findings(audited: Audit, most: int | None) -> list[doc.Block]:
 
 
 def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
-    """Yield the matrix of each project, one below the other in one table.
-
-    Of several projects the agents of the files alone are shown, where there is a bound.
-    """
+    """Yield the matrices of projects in one table; with a bound, several have their own agents."""
     projects = audited.projects[: most and min(most, _MOST_PROJECTS)]
     several = len(audited.projects) > 1
     hosts = {project.project.host for project in audited.projects}
@@ -405,7 +400,8 @@ def as_json(audited: Audit, *, modes: bool = False) -> Object:
     for each in audited.projects:
         project = each.project
         found: Object = {"project": project.title}
-        found |= {name: shape(getattr(project, name)) for name in _SHOWN}
+        shown = ("host", "profile", "root", "starts")
+        found |= {name: shape(getattr(project, name)) for name in shown}
         found["agents"] = [
             shape(agent)
             | {
@@ -426,6 +422,3 @@ def as_json(audited: Audit, *, modes: bool = False) -> Object:
         projects.append(found | {"exact": each.exact})
     exact = all(project.exact for project in audited.projects)
     return {**shape(evolve(audited, projects=())), "projects": projects, "exact": exact}
-
-
-_SHOWN: Final = ("host", "profile", "root", "starts")

@@ -72,10 +72,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[str]]:
-    """Return the policy, and the words that are calls.
-
-    The first word is a path before it is a revision, and a revision before it is a call.
-    """
+    """Return the policy and the calls: a word is a path, else a revision, else a call."""
     words: list[str] = options.words
     # The path may stand last, as `policy query` has it.
     if len(words) > 1 and "(" in words[0] and Path(words[-1]).exists():
@@ -227,9 +224,9 @@ _LONGEST = 60
 
 
 def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, doc.Text]]:
-    """Return what a command does in its order; files that it reads only where that is not allowed.
+    """Return what a command does in its order, the strictest clauses of many.
 
-    Of many clauses the strictest are shown, and the others counted.
+    Files that it reads are among them only where that is not allowed.
     """
     told = [
         clause

@@ -137,10 +137,7 @@ class Console:
             return False
 
     def difference(self, name: str, before: str, after: str, title: str) -> None:
-        """Write the lines in which two texts of the file *name* differ; *title* is of the new.
-
-        Its credentials are masked, also where they are what differs.
-        """
+        """Write how two texts of a file differ, credentials masked; *title* is of the new."""
         from difflib import unified_diff  # noqa: PLC0415  # most verbs change no file
 
         name = visible(name)
@@ -164,8 +161,6 @@ def publish(
     """Write *report* to the files of ``--output``, and print it in the format of ``--format``.
 
     Where the answer is a file, the text on standard output is that file alone.
-
-    Raises PolicyError: a file cannot be written.
     """
     most = None if options.all else report.most
     for file, form in options.output.items():
@@ -195,9 +190,9 @@ def _written(report: Report, form: str, most: int | None, page: PageLayout | Non
 
             return report_markdown(report, most)
         case "html":
-            from policy.cli.report.html import report_html  # noqa: PLC0415
+            from policy.cli.report import html  # noqa: PLC0415
 
-            return report_html(report)
+            return html.page(report.title, report.blocks(None))
         case _:
             from policy.cli.report.results import report_results  # noqa: PLC0415
 

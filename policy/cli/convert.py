@@ -54,10 +54,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 def _targets(
     files: Mapping[str, str], options: argparse.Namespace
 ) -> dict[Path, tuple[bytes | None, bytes]]:
-    """Return where each file goes -> what is there, and what will be.
-
-    Raises PolicyError where another file exists, and `--force` was not given.
-    """
+    """Return each file -> its bytes and the new ones. Raises PolicyError if another is there."""
     targets = {}
     for name, text in files.items():
         path, new = Path(options.folder) / name, text.encode()

@@ -51,10 +51,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _format(path: Path, options: argparse.Namespace, console: Console) -> bool:
-    """Format one file; return whether that changes it.
-
-    Raises PolicyError where it cannot be read, parsed or written, or is no file of our notation.
-    """
+    """Format one file; return whether that changes it. Raises PolicyError where it cannot."""
     if not path.exists():
         raise PolicyError("there is no such file", file=str(path))
     if not path.name.endswith(notation.SUFFIX):

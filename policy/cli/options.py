@@ -52,11 +52,9 @@ def formats_of(verb: str) -> list[str]:
 
 
 def parse_options(verb: str, arguments: list[str]) -> argparse.Namespace:
-    """Return the options in *arguments* of *verb*.
+    """Return the options in *arguments* of *verb*; `command` is the words after ``--``.
 
-    They include `command`, the words after ``--``; `output` is file -> format.
-
-    Raises PolicyError: an output has no file, or an unknown format.
+    `output` is file -> format. Raises PolicyError: an output has no file, or an unknown format.
     """
     command: list[str] = []
     if "command" in verbs()["verbs"][verb] and "--" in arguments:
@@ -86,10 +84,7 @@ def _add(adding: argparse._ActionsContainer, options: dict[str, dict[str, Any]])
 
 
 def _outputs(given: list[str], formats: list[str]) -> dict[Path, str]:
-    """Return file -> format for each ``--output``.
-
-    Raises PolicyError: the format is unknown, or the file is missing.
-    """
+    """Return file -> format for each ``--output``. Raises PolicyError where it lacks one."""
     outputs = {}
     for text in given:
         form, _, file = text.partition("=")

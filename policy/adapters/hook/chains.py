@@ -38,10 +38,7 @@ _Note = tuple[str, str, int]
 
 
 def started_by(event: Event) -> tuple[str, ...] | None:
-    """Return the types of the agents from below the main conversation to the one that calls.
-
-    None where the notes do not prove them.
-    """
+    """Return the types of the agents below the main conversation; None where notes prove none."""
     if not event.agent_id:
         return ()
     folder = _folder(event.transcript)
@@ -90,12 +87,10 @@ def _note(folder: str, agent: str) -> _Note | None:
 def chains_of(
     project: Offered, event: Event, types: tuple[str, ...] | None, root: str = ""
 ) -> list[Chain]:
-    """Return the chain of a call, or every possible one.
+    """Return the chain of a call, or every possible one. Raises SpawnDenied where there is none.
 
     The agents below the main conversation have *types*, from `started_by`; its own agent is *root*
     where the project has several.
-
-    Raises SpawnDenied: there is no such chain.
     """
     if types is None:
         return _any(project, event, root)
@@ -171,10 +166,7 @@ def _any(project: Offered, event: Event, root: str) -> list[Chain]:
 
 
 def met(chains: list[Chain]) -> Chain:
-    """Return the first of *chains* with what all of them grant.
-
-    Raises SpawnDenied: there is none.
-    """
+    """Return the first of *chains* with what all of them grant. Raises SpawnDenied for none."""
     if not chains:
         raise SpawnDenied("main", "the root", "unknown-agent")
     first = chains[0]

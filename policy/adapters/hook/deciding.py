@@ -56,9 +56,7 @@ _GIVEN: Final = ("hash", "root", "record", "redact", "deadline")
 def options_of(arguments: Iterable[str]) -> HookOptions | None:
     """Return the options of the hook; None where the help was wanted and is printed.
 
-    `argparse` takes as long to import as a call to decide.
-
-    Raises PolicyError: *arguments* are no valid options.
+    `argparse` takes as long to import as a call to decide. Raises PolicyError for other options.
     """
     files, flags, given = list[str](), set[str](), dict.fromkeys(_GIVEN, "")
     waiting = iter(arguments)
@@ -111,9 +109,7 @@ class HookDecider:
     def answer(self, options: HookOptions, environment: Mapping[str, str], data: bytes) -> bytes:
         """Return the JSON object that answers the event *data*; record the call if wanted.
 
-        The answer depends on the variables in *environment*.
-
-        Raises PolicyError: the call must be blocked.
+        *environment* says where files are. Raises PolicyError where the call must be blocked.
         """
         event = read_event(data)
         places = Places.of(environment)
@@ -172,10 +168,7 @@ class HookDecider:
         files: tuple[str, ...],
         compile_: Callable[[], Compiled],
     ) -> Compiled:
-        """Return the policy of sources with a *digest*: remembered, stored, or compiled now.
-
-        Writing one of *files* needs approval.
-        """
+        """Return the policy of a *digest*: known, stored, or compiled with *files* protected."""
         key = digest_of((digest.encode(), *map(os.fsencode, files)))
         known = self._known.get(key)
         if known is not None:
@@ -346,10 +339,7 @@ def _hook_call(
     remains: Callable[[Standing, Table, str], str],
     root: str = "",
 ) -> HookCall:
-    """Return a call with the standing of its agent in each project.
-
-    Raises PolicyError: no policy applies to this host.
-    """
+    """Return a call, and where its agent stands in each project. Raises PolicyError for none."""
     offered = list(projects)
     ours = [project for project in offered if project.host == _OURS]
     declared = [each for each in offered if each.host == HOST and not each.root]

@@ -79,10 +79,7 @@ def connect() -> socket | None:
 
 
 def ask_resident(connection: socket, options: list[str], data: bytes) -> tuple[int, bytes]:
-    """Return the exit status and the text to print that the resident process replies.
-
-    Raises Blocked: there is no complete reply.
-    """
+    """Return the exit status and the text that the resident process replies, or raise Blocked."""
     environment = (f"{name}={value}" for name, value in variables(VARIABLES).items())
     try:
         for field in (_joined(options), _joined(environment), data):

@@ -38,9 +38,8 @@ _IN_HOME: Final = (
 def protected(compiled: Compiled, files: tuple[str, ...]) -> Compiled:
     """Return *compiled*, in which policies of ours ask before a file of a policy is written.
 
-    A chain grants what the tables of its agents grant, so it is enough that each of them asks.
-
-    More such files, or folders of them, are the absolute paths *files*.
+    Files, or folders of them, at the absolute paths *files* are such files too. A chain grants what
+    the tables of its agents grant, so it is enough that each of them asks.
     """
     return evolve(compiled, projects=tuple(_project(each, files) for each in compiled.projects))
 

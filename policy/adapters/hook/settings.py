@@ -37,9 +37,9 @@ _SCOPES: Final = ("managed", "local", "project", "user")
 
 
 def command(options: Sequence[str], *, portable: bool = False) -> str:
-    """Return the command that the host runs for each call. A missing program blocks the call.
+    """Return what the host runs for each call; *portable* works on other machines too.
 
-    It may be *portable*, to work on any machine and not only on this one.
+    A missing program blocks the call.
     """
     program = ["policy-hook"] if portable else [sys.executable, "-I", "-S", client.__file__]
     return f"{shlex.join([*program, *options])} || exit 2"
@@ -52,10 +52,7 @@ def entry(text: str) -> dict[str, object]:
 
 
 def with_hook(source: Source, group: dict[str, object]) -> str:
-    """Return the settings with the entry *group*, which replaces an earlier one.
-
-    Raises PolicyError: the settings cannot be read, or their hooks are not hooks.
-    """
+    """Return the settings with the entry *group* for an earlier one, or raise PolicyError."""
     bare = Source(source.name, without_hook(source))
     if not bare.text.strip():
         return json.dumps({"hooks": {_EVENT: [group]}}, indent=2) + "\n"
@@ -72,10 +69,7 @@ def with_hook(source: Source, group: dict[str, object]) -> str:
 
 
 def without_hook(source: Source) -> str:
-    """Return the settings without the hook, and without keys that held nothing else.
-
-    Raises PolicyError: as for `with_hook`.
-    """
+    """Return the settings without the hook, and without keys that held nothing else."""
     text = source.text
     while True:
         found = Source(source.name, text)
@@ -180,15 +174,12 @@ def _unit(source: Source) -> str:
 
 
 def silencing(settings: Mapping[str, Source], holder: str) -> Iterator[PolicyError]:
-    """Yield each reason why the host does not run the hook in one of *settings*, with its place.
+    """Yield each reason why the host does not run the hook of the scope *holder*, with its place.
 
-    Observed of Claude Code 2.1.329: ``disableAllHooks`` in the strongest file that has it
-    disables every hook but an administrator's. ``allowManagedHooksOnly`` does the same in
-    settings of an administrator. A file with one invalid value has no effect, its hooks included.
-
-    Args:
-        settings: by scope: ``managed``, ``local``, ``project``, ``user``.
-        holder: the scope that has the hook.
+    *settings* are by scope. Observed of Claude Code 2.1.329: ``disableAllHooks`` in the strongest
+    file that has it disables every hook but an administrator's. ``allowManagedHooksOnly`` does the
+    same in settings of an administrator. A file with one invalid value has no effect, its hooks
+    included.
     """
     from policy.hosts.claude.settings import read_settings  # noqa: PLC0415  # loads parsers
 

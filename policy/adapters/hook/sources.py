@@ -39,11 +39,9 @@ class Places:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Places:
-        """Return the places that the host gives in *environment*.
+        """Return the places that the host gives in *environment*, or raise PolicyError.
 
-        The event gives the folder of the call, which may be any folder.
-
-        Raises PolicyError: a place is no absolute path.
+        The folder of the call, which the event gives, may be any folder.
         """
         project = environment.get("CLAUDE_PROJECT_DIR") or ""
         home = environment.get("HOME") or ""
@@ -76,10 +74,7 @@ class Sources:
         return digest_of(texts)
 
     def compiled(self) -> bytes:
-        """Return the compiled policy of the files.
-
-        Raises PolicyError: a file cannot be read, or there is no file.
-        """
+        """Return the compiled policy. Raises PolicyError for no file, or one that is unreadable."""
         # The parsers are loaded here, since no call needs them once the policy is compiled.
         from policy.files.opening import is_unreadable  # noqa: PLC0415
         from policy.files.text import decode  # noqa: PLC0415
@@ -114,14 +109,12 @@ class Sources:
 
 
 def read_sources(places: Places) -> Sources:
-    """Return the files at *places* as they were at one moment.
+    """Return the files at *places* as they were at one moment, or raise PolicyError.
 
-    The files are read until two readings are equal: a reading halfway through an edit of
-    several files could hold what no moment held. Where a file changed within the last tick of
-    the clock, a change back would show the same time, so the files are read again a tick later.
-    The same holds for a time in the future, since then the clock of the file system is ahead.
-
-    Raises PolicyError: a file cannot be read, or the files keep changing.
+    The files are read until two readings are equal: a reading halfway through an edit of several
+    files could hold what no moment held. Where a file changed within the last tick of the clock, a
+    change back would show the same time, so the files are read again a tick later. The same holds
+    for a time in the future, since then the clock of the file system is ahead.
     """
     last = None
     waited: list[int] = []  # times of change that are at least a tick old
@@ -197,9 +190,7 @@ def _names(folder: str) -> list[str]:
 def content(file: str, path: str, most: int = limits.FILE_BYTES) -> tuple[bytes, int]:
     """Return the content of *file*, which messages call *path*, and its last change in nanoseconds.
 
-    Raises:
-        FileNotFoundError: it does not exist.
-        PolicyError: it cannot be read, or has more than *most* bytes.
+    Raises FileNotFoundError for no file, else PolicyError, also for more than *most* bytes.
     """
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -115,8 +115,7 @@ class Store:
 def read_own_file(path: str, most: int, *, private: bool = True) -> bytes:
     """Return the bytes of a regular file of this user; a link is not followed.
 
-    Raises OSError: it is no such file, it has more than *most* bytes, or others have access to
-    one that is *private*.
+    Raises OSError for another file, more than *most* bytes, or others' access to a *private* one.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

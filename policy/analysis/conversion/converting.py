@@ -68,9 +68,9 @@ _Texts = dict[str, tuple[str, str]]
 
 
 def _about(tree: Tree, project: Project, carried: frozenset[str]) -> tuple[_Texts, list[Dropped]]:
-    """Return the texts of agents, and the keys of files that no conversion carries over.
+    """Return the texts of agents, and the keys of files but those that are *carried* over.
 
-    Tables, names and texts hold the keys *carried*; of a mapping, those within count too.
+    Of a mapping that is carried, the keys within count too.
     """
     texts: _Texts = {}
     dropped: list[Dropped] = []
@@ -207,9 +207,8 @@ _COMBINATIONS: Final = 4_000
 def _met(rows: list[Row]) -> Iterator[PortableLine]:
     """Yield lines that grant no more than all of several lists do.
 
-    What one denies is denied, and so is what one asks for unless all others grant
-    as much; then come what all allow, and what all grant, as far as one pattern is
-    within the others.
+    What one denies is denied, and so is what one asks for unless all others grant as much. Then
+    comes what all allow, and what all grant, as far as one pattern is within the others.
     """
     lists = [[*_lines(row)] for row in rows]
     defaults = [row.default.effect for row in rows]
@@ -335,10 +334,7 @@ class Conversion:
         return tuple(loss for loss in self.losses if not loss.looser)
 
     def refusal(self, *, looser: bool = False, unproven: bool = False) -> str:
-        """Return why the files must not be used, or "".
-
-        *looser* is whether more may be granted, *unproven* whether less need be proven.
-        """
+        """Return why the files must not be used, or ""; *looser* and *unproven* permit those."""
         title = f"{self.source} -> {self.host}"
         if self.looser and not looser:
             return f"refused: {title} would grant more; allow that with --allow-looser"

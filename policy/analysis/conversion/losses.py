@@ -39,10 +39,7 @@ COMMON: Final = DIALECT
 
 
 class CommonWords:
-    """Tables of a host with the names of tools and arguments that our notation has.
-
-    *counterparts* are: a tool of the host -> its name in our notation.
-    """
+    """Tables in words of our notation; *counterparts* are tool of the host -> its name there."""
 
     def __init__(self, counterparts: Mapping[str, str]) -> None:
         self._counterparts = counterparts
@@ -304,8 +301,8 @@ class ConversionSide:
     ) -> Decision:
         """Return what the call of *parent* gets that starts *agent*, with the arguments *said*.
 
-        A host that starts agents by a call of its own reads nothing but the agent. *started* is
-        the chain that comes of some such call, if one does.
+        A host that starts agents by a call of its own reads the agent alone. *started* is the chain
+        that comes of some such call, if one does.
         """
         decision = Decision(Effect.ALLOW, Reason.DEFAULT)
         if parent is not None:
@@ -332,12 +329,8 @@ def losses(
 ) -> tuple[tuple[Loss, ...], tuple[Unproven, ...]]:
     """Return what *target* decides differently, and what is not proven to be no looser.
 
-    Args:
-        source: the project that was converted.
-        target: the conversion, as its host reads it.
-        starts: agents of the source that start chains.
-        known: what was found so far of these hosts; what is found here is added.
-        fixed: tools that no file of the target's host can take away, which are left out.
+    *starts* are the agents of *source* that start chains. Tools that no file of the target can take
+    away are *fixed*, and left out. What is found is added to what is *known* of these hosts.
     """
     walk = _Walk((source, target), known, fixed)
     for agent in starts:

@@ -84,10 +84,7 @@ class TriedRules:
 
 
 def _about(dialect: Dialect, tools: set[str]) -> frozenset[str]:
-    """Return the tools whose lines tell the standing of a rule that is about *tools*.
-
-    Commands open files, by rules for other tools. ``*`` is every tool.
-    """
+    """Return the tools that matter to a rule about *tools*: commands open files. ``*`` is all."""
     if dialect.fold_names or dialect.loose or any(map(is_glob, tools)):
         return frozenset({"*"})
     commands = {tool for tool, one in dialect.arguments.items() if one.kind in _COMMANDS}
@@ -185,8 +182,7 @@ def _of_other_modes(positions: Positions, trials: _Trials, dead: set[_Mark]) -> 
 def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
     """Yield the rules that grant something alone, and nothing in any chain that has them.
 
-    So it is where the agents above may not hand it on, and where both readings meet the rules
-    of all agents.
+    The agents above may not hand it on, and both readings meet the rules of all agents.
     """
     project = positions.project
     if not is_met_alike(project.attenuated, project.enforced):

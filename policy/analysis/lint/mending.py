@@ -41,8 +41,7 @@ def mend(
 ) -> Mended:
     """Return *tree*, in which *workspace* is, with the edits made that grant no more.
 
-    All edits of a finding are of one file. Of edits that overlap the first is made. *load* reads
-    the tree with its edits.
+    All edits of a finding are of one file. Of edits that overlap the first is made.
     """
     from policy.analysis.diff import objection  # noqa: PLC0415  # where something is mended
 

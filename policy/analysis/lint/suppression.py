@@ -73,9 +73,9 @@ def _is_about(span: Span, rule: str) -> bool:
 def suppressed(
     findings: Iterable[Finding], by: list[Suppression]
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:
-    """Return what is left of *findings*, what is wrong with what suppresses them, and the others.
+    """Return the findings that are left, with mistakes of suppressions; and the others, with why.
 
-    What could not be read is never suppressed. Each of the others has the reason with it.
+    What could not be read is never suppressed.
     """
     left, taken = list[Finding](), list[tuple[Finding, str]]()
     used: set[tuple[Suppression, str]] = set()

@@ -184,10 +184,7 @@ def _position(project: Project, chain: Chain) -> AuditPosition:
 
 
 def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[ToolAccess]]]:
-    """Return permission mode -> agents -> what each of them may do, as the host enforces it.
-
-    Nothing for a host without modes.
-    """
+    """Return permission mode -> agents -> what each may do by the host; none without modes."""
     found: dict[str, dict[tuple[str, ...], list[ToolAccess]]] = {}
     known = _Most()
     run = project.tool_classes["run"][0]

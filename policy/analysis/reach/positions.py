@@ -81,10 +81,7 @@ class Position:
     link: Link | None = None  # as its reading made it; None where all follows from the sets
 
     def covers(self, other: Position) -> bool:
-        """Return whether whatever follows from *other* follows from this one, granting no less.
-
-        Fewer rule sets grant more: a meet only narrows.
-        """
+        """Return whether what follows from *other* follows from this one, granting no less."""
         return (
             self.use <= other.use
             and self.delegated <= other.delegated

@@ -31,11 +31,7 @@ from policy.tables.table import Table
 
 
 def read_maximum(source: Source) -> Policy:
-    """Return the policy that a file of one agent states.
-
-    Raises PolicyError: the file cannot be read, an example in it does not hold, or it states
-    more or less than that.
-    """
+    """Return the policy of a file of one agent, or raise PolicyError."""
     notation_project(source)  # as it would be loaded
     document = parse_notation(source)
     agents = policies(document)
@@ -142,10 +138,7 @@ class Query:
 
 
 def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = READINGS) -> Query:
-    """Return who can make a call that *matcher* matches.
-
-    Raises PolicyError: the matcher can match no call.
-    """
+    """Return who can make a call that *matcher* matches. Raises PolicyError if it matches none."""
     answers: list[Answer] = []
     why: dict[str, None] = {}
     for project in workspace.projects:

@@ -176,8 +176,7 @@ class Worklist:
     def is_implied(self, pair: PositionPair) -> bool:
         """Return whether a chain of one side adds nothing to what other pairs show.
 
-        One is on both sides and covers it; another is decided differently by the call that
-        starts an agent of the chain.
+        One on both sides covers it, and the call that starts an agent of it is decided differently.
         """
         return self._is_by_call(pair) and any(
             (pair.before is None or _covers(other.before, pair.before))
@@ -186,10 +185,7 @@ class Worklist:
         )
 
     def _is_by_call(self, pair: PositionPair) -> bool:
-        """Return whether the other side has no such chain because it denies the call to start it.
-
-        The call may also be that which starts an agent in front.
-        """
+        """Return whether the other side lacks the chain because it denies a call on the way."""
         parent = pair.parent
         if parent is None:
             return False
@@ -205,10 +201,7 @@ class Worklist:
                 self._add(PositionPair(self._numbers[agent], before, after))
 
     def _root(self, number: int, agent: str) -> Position | None:
-        """Return *agent* as the root of chains; None where it is none on this side.
-
-        What stands alone on the other side is compared with what it would be on this one.
-        """
+        """Return *agent* as a root; None where it is none here, unless it stands alone there."""
         side = self._sides[number]
         is_start = agent in side.starts or agent in side.alone
         if not is_start and agent in side.reading.agents:
@@ -263,10 +256,7 @@ class Worklist:
         self._waiting.append(pair)
 
     def _is_full(self, known: list[PositionPair]) -> bool:
-        """Return whether no pair of an agent is kept beside those that are *known*.
-
-        The first is kept in any case: it is a shortest chain.
-        """
+        """Return whether no pair is kept beside those *known*; the first, a shortest, always is."""
         if self._of_agent is None:
             return bool(known) and self._count >= _PAIRS
         if len(known) >= self._of_agent:

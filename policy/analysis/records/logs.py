@@ -33,11 +33,9 @@ class LogProblem:
 
 
 def log_files(paths: list[Path]) -> dict[Path, str]:
-    """Return the logs at *paths*, and how people know each, in order.
+    """Return the logs at *paths*, and how people know each. Raises PolicyError where there is none.
 
-    A file is a log whatever its name, below a folder ``*.jsonl`` and ``*.parquet`` are.
-
-    Raises PolicyError where there is none.
+    A file is a log whatever its name; below a folder ``*.jsonl`` and ``*.parquet`` are.
     """
     found: dict[Path, str] = {}
     for path in paths:
@@ -59,10 +57,7 @@ _LARGE = 4 * 2**20
 
 
 def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
-    """Yield what each line of a log holds; *name* stands in places.
-
-    Raises PolicyError where the file cannot be read.
-    """
+    """Yield what each line of a log holds; *name* stands in places. May raise PolicyError."""
     if file.suffix == ".parquet":
         yield from _counted(file, name)
         return
@@ -261,10 +256,7 @@ def _effect(said: object) -> Effect | None:
 
 
 def _chain(file: Path) -> tuple[str, ...]:
-    """Return who made the calls of a transcript, by the files that lie beside it.
-
-    Raises PolicyError where they do not say who started the agent.
-    """
+    """Return who made the calls of a transcript, by files beside it, or raise PolicyError."""
     if file.parent.name != "subagents" or not file.stem.startswith("agent-"):
         return (_ROOT,)
     names: list[str] = []

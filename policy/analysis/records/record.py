@@ -88,10 +88,7 @@ class Recorder:
             raise ValueError(self.redact)
 
     def append(self, record: Record) -> None:
-        """Write down *record*, with the time that it is now.
-
-        Raises PolicyError where the file cannot be written.
-        """
+        """Write down *record* with the time. Raises PolicyError where that fails."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         text = line(evolve(redacted(record, self.redact), time=now)).encode() + b"\n"
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC

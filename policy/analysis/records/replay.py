@@ -32,10 +32,7 @@ class Undecided(dict[str, tuple[int, str]]):
 
 
 class RecordDecider:
-    """Decides logged calls by one policy, in one reading.
-
-    *home* is the home folder of those who called, absolute; "" where unknown.
-    """
+    """Decides logged calls by one policy; *home* is an absolute folder, or "" where unknown."""
 
     def __init__(self, projects: Projects[Any], reading: str, home: str = "") -> None:
         self._projects = projects
@@ -50,10 +47,7 @@ class RecordDecider:
         return starts[0] if len(starts) == 1 else ""
 
     def decide(self, record: Record) -> Decision:
-        """Return what the call of *record* gets. A chain that cannot come about is denied.
-
-        Raises PolicyError where the policy has no agent for the first link, or several.
-        """
+        """Return what the call of *record* gets: denied where its chain cannot come about."""
         found = self.chain(record.chain, record.cwd, record.project)
         if isinstance(found, Decision):
             return found
@@ -140,14 +134,10 @@ def replay(
     *,
     root: str = "",
 ) -> Replay:
-    """Decide logged calls again.
+    """Decide logged calls again by *new*, and compare with *old* in place of what the log says.
 
-    Args:
-        records: of `read_log`.
-        new: the policy to decide them by.
-        old: what they got, in place of what the log says.
-        root: the agent that starts every chain, in place of the one in the log;
-            it makes the calls too of which the log does not say who made them.
+    *root* starts every chain in place of the agent in the log, and makes the calls of which the log
+    does not say who made them.
     """
     outcomes: dict[object, Replayed] = {}
 

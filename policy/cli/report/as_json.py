@@ -75,13 +75,9 @@ def _attributes(value: Any) -> Object:  # noqa: ANN401  # any class of values
         elif name == "call" and hasattr(value, "tool"):
             found["witness"] = {"tool": value.tool, "input": shape(dict(each))}
         elif name == "before":
-            known = isinstance(each, Decision)
-            found["from"] = shape(each.effect if known else each)
-            found |= (
-                {"before": shape(each.because), "reason_before": shape(each.reason)}
-                if known
-                else {}
-            )
+            found["from"] = shape(each.effect if isinstance(each, Decision) else each)
+            if isinstance(each, Decision):
+                found |= {"before": shape(each.because), "reason_before": shape(each.reason)}
         elif name == "after":
             found |= {"to": shape(each.effect), "because": shape(each.because)}
             found["reason"] = shape(each.reason)

@@ -221,10 +221,7 @@ class Report:
     content: str = ""
 
     def fitting(self, most: int | None, fits: Callable[[Sequence[Block]], bool]) -> Sequence[Block]:
-        """Return the blocks with the largest bound up to *most* that fit, or else the smallest.
-
-        Without a bound, everything.
-        """
+        """Return the blocks with the largest bound up to *most* that fit, or else the smallest."""
         found = self.blocks(most)
         for fewer in _FEWER:
             if most is None or fits(found):

@@ -26,11 +26,6 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def report_html(report: doc.Report) -> str:
-    """Return *report* as a page, with everything in it."""
-    return page(report.title, report.blocks(None))
-
-
 def page(title: str, blocks: Sequence[doc.Block]) -> str:
     """Return *blocks* as one self-contained file."""
     body = "\n".join(_block(block, 2) for block in (doc.Heading(title, 1), *blocks))

@@ -71,15 +71,12 @@ def result(
     return Result(Finding(kind, message, severity, span, file, detail))
 
 
-#
 # Numbers of sections are those of https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
-
-
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(results: Sequence[Result], *, exact: bool = True) -> Object:
-    """Return the log of one run; *exact* tells whether these are all results."""
+    """Return the SARIF log of one run; *exact* tells whether these are all results."""
     findings = sorted((result.finding for result in results), key=lambda one: one.code)
     rules = {finding.code: finding for finding in findings}
     indices = {code: index for index, code in enumerate(rules)}
@@ -142,18 +139,15 @@ def _location(result: Result, place: Place) -> Object:
     return location
 
 
-#
-# A file is a suite, and a result is a failed test case. Notes, suppressed and known results are
-# skipped, so that they fail nothing.
-
-
 _NOWHERE: Final = "policy"
 
 
 def junit(results: Sequence[Result], name: str) -> str:
-    """Return *results* as one document; *name* is that of the whole report.
+    """Return *results* as JUnit XML; *name* is that of the whole report.
 
-    Without results one test case passes, since a report without test cases counts as not run.
+    A file is a suite, and a result is a failed test case. Notes, suppressed and known results are
+    skipped, so that they fail nothing. Without results one test case passes, since a report
+    without test cases counts as not run.
     """
     from xml.etree import ElementTree as ET  # noqa: PLC0415  # of one format
 
@@ -199,11 +193,11 @@ def _case(suite: Element, result: Result) -> None:
     failure.text = "\n".join((f"{place or ''} {word}: {message}".strip(), *details))
 
 
-#
-# https://docs.github.com/actions/reference/workflow-commands-for-github-actions
-
-
 def github(results: Iterable[Result]) -> str:
+    """Return a line for each result that is neither suppressed nor in the baseline.
+
+    https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+    """
     """Return a line for each result that is neither suppressed nor in the baseline."""
     return "".join(f"{_command(result)}\n" for result in results if not result.suppression)
 

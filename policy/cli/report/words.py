@@ -209,10 +209,7 @@ def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
 
 
 def findings_blocks(findings: Iterable[Finding], most: int | None) -> list[doc.Block]:
-    """Return the findings, errors first; of many with one code at most *most*.
-
-    Findings that say the same of several places are one.
-    """
+    """Return the findings, errors first, at most *most* of one code; equal messages are one."""
     alike = doc.grouped(by_severity(findings), lambda finding: (finding.code, finding.message))
     found: list[doc.Block] = []
     for groups in doc.grouped(alike, lambda members: members[0].code):
