@@ -232,6 +232,7 @@ class DiffReport:
     excess: tuple[Excess, ...] = ()  # what the new side grants beyond a maximum
     more_excess: tuple[str, ...] = ()  # why it may be more; nothing where it is not
     findings: tuple[Finding, ...] = ()  # of the new side alone (`new_findings`)
+    errors_before: int = 0  # that both sides have
     # Other permission modes in which calls change that do not where sessions start, and whether
     # more is granted.
     modes: Mapping[str, bool] = field(factory=dict)
@@ -307,6 +308,8 @@ def review(
         excess = exceeds(new, read_maximum(maximum), readings=readings)
     # Rules that decide nothing are left out: to find them takes longer than a diff.
     was, now = (lint(*side, most=0).findings for side in zip(trees, workspaces, strict=True))
+    came = new_findings(was, now, renamed)
+    errors = [sum(each.severity is Severity.ERROR for each in some) for some in (now, came)]
     report = DiffReport(
         trees[0].label,
         trees[1].label,
@@ -319,7 +322,8 @@ def review(
         spawns=spawn_changes(old, new),
         excess=excess[0],
         more_excess=excess[1],
-        findings=new_findings(was, now, renamed),
+        findings=came,
+        errors_before=errors[0] - errors[1],
     )
     idle = without_effect(report.others, edits, new, load_there, known)
     modes = _other_modes(diff, sides, readings, known) if {*report.others} - idle else {}

@@ -172,8 +172,8 @@ def summary(report: DiffReport) -> str:
             parts.append(f"; {count(len(files), 'changed file')} {what}")
     if beyond := report.excess_by_call:
         parts.append(f"; {sum(map(_chains, beyond)):,} beyond the maximum")
-    if report.findings:
-        parts.append(f"; {count(len(report.findings), 'new finding')}")
+    found = (len(report.findings), "new finding"), (report.errors_before, "old error")
+    parts += (f"; {count(number, what)}" for number, what in found if number)
     for verb, widened in (("widens", True), ("narrows", False)):
         if modes := [mode for mode, widens in report.modes.items() if widens is widened]:
             parts.append(f"; {verb} in {', '.join(modes)}")
