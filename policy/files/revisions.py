@@ -16,19 +16,9 @@ from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import visible
 from policy.core.values import define, field
+from policy.files import trees
 from policy.files.text import cite
-from policy.files.trees import (
-    LEADS_AROUND,
-    LEADS_NOWHERE,
-    LEADS_OUT,
-    NO_FILE,
-    NOT_UTF8,
-    SKIPPED,
-    Problem,
-    Tree,
-    too_large,
-    too_many,
-)
+from policy.files.trees import Problem, Tree
 
 
 def _tree_of(folder: Path, revision: str) -> str | None:
@@ -176,7 +166,7 @@ class GitRevision(Tree):
             raise self.unread(path)
         name, size = self._listing[0][path]
         if size > limit:
-            raise too_large(path, size, limit)
+            raise trees.too_large(path, size, limit)
         data = self._object(name)
         if data is None:
             raise PolicyError(
@@ -234,7 +224,7 @@ class GitRevision(Tree):
             for mode, name, size, path in self._records(prefix, tree):
                 seen += 1
                 if seen > limits.TREE_FILES:
-                    raise too_many(self.label)
+                    raise trees.too_many(self.label)
                 if mode == _FOLDER:
                     folders[path] = name
                 elif mode in _FILES:
@@ -242,7 +232,7 @@ class GitRevision(Tree):
                 elif mode == _LINK and "\n" not in path:
                     links.append(path)
                 else:
-                    problems.append(Problem(path, _ODD.get(mode, NO_FILE)))
+                    problems.append(Problem(path, _ODD.get(mode, trees.NO_FILE)))
             for path, (kind, name, size) in zip(links, self._followed(links), strict=True):
                 above = map(str, PurePosixPath(path).parents)
                 inside = around.union(folders[each] for each in above if each in folders)
@@ -251,7 +241,8 @@ class GitRevision(Tree):
                 elif kind == "tree" and name not in inside:
                     waiting.append((f"{path}/", name, inside))
                 else:
-                    problems.append(Problem(path, LEADS_AROUND if kind == "tree" else kind))
+                    why = trees.LEADS_AROUND if kind == "tree" else kind
+                    problems.append(Problem(path, why))
         return dict(sorted(files.items())), tuple(sorted(problems))
 
     def _records(self, prefix: str, tree: str) -> Iterator[tuple[str, str, int, str]]:
@@ -263,7 +254,7 @@ class GitRevision(Tree):
             inner = raw.decode("utf-8", "backslashreplace")
             if inner.encode("utf-8") != raw:
                 mode = _NOT_UTF8
-            if SKIPPED.isdisjoint(inner.split("/")):
+            if trees.SKIPPED.isdisjoint(inner.split("/")):
                 # A clone without all its objects does not know the size of all of them.
                 yield mode, name, int(size) if size.isdigit() else 0, prefix + inner
 
@@ -279,7 +270,7 @@ class GitRevision(Tree):
                 continue
             if size.isdigit() and not kind:  # what is said of the link stands on lines of its own
                 answers.read(int(size) + 1)
-            yield LEADS_OUT if name == "symlink" else LEADS_NOWHERE, "", 0
+            yield trees.LEADS_OUT if name == "symlink" else trees.LEADS_NOWHERE, "", 0
 
 
 _Blob = tuple[str, int]  # its name and size
@@ -288,4 +279,4 @@ _FILES: Final = frozenset({"100644", "100755", "100664"})
 _FOLDER: Final = "040000"
 _LINK: Final = "120000"
 _NOT_UTF8: Final = ""
-_ODD: Final = {"160000": "a submodule, which is another repository", _NOT_UTF8: NOT_UTF8}
+_ODD: Final = {"160000": "a submodule, which is another repository", _NOT_UTF8: trees.NOT_UTF8}

@@ -85,12 +85,8 @@ def load_tree(
 ) -> Workspace:
     """Return what is found in *tree* (see `load`)."""
     chosen = FRONT_ENDS if front_ends is None else tuple(front_ends)
-    projects = tuple(
-        sorted(
-            (project for front_end in chosen for project in front_end.load(tree)),
-            key=lambda project: (project.host, project.root),
-        )
-    )
+    found = [project for front_end in chosen for project in front_end.load(tree)]
+    projects = tuple(sorted(found, key=lambda project: (project.host, project.root)))
     read = {file.path for project in projects for file in project.files}
     unread = [
         Unread(path, what)

@@ -17,6 +17,7 @@ from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.values import define, field
 from policy.files.trees import Tree
+from policy.hosts.a3s import lint
 from policy.hosts.a3s.agents import (
     SESSION_FILE,
     AgentDefinition,
@@ -30,13 +31,6 @@ from policy.hosts.a3s.agents import (
     register,
 )
 from policy.hosts.a3s.gate import SOURCE_BYTES, check_source
-from policy.hosts.a3s.lint import (
-    agent_findings,
-    directory_findings,
-    override_findings,
-    session_findings,
-    unconfirmed_findings,
-)
 from policy.hosts.a3s.reading import MAIN, SCRIPT, World, declared_reading, enforced_reading
 from policy.hosts.a3s.rules import SHIPPED, TOOLS, A3sProfile, PermissionPolicy, finding
 from policy.hosts.data import tool_classes
@@ -105,9 +99,9 @@ class _Loader:
         agents = self._agents(session.profile)
         directory = self._directory(session.profile)
         known = frozenset(tool.name.lower() for tool in directory.tools)
-        self.findings += session_findings(session, known)
+        self.findings += lint.session_findings(session, known)
         for agent in agents.values():
-            self.findings += unconfirmed_findings(agent, session)
+            self.findings += lint.unconfirmed_findings(agent, session)
         scripts = self._scripts(directory)
         world = World(session, agents, scripts)
         reading = declared_reading(world)
@@ -164,12 +158,12 @@ class _Loader:
                 unread.append(error)
                 continue
             name = agent.name
-            self.findings += agent_findings(agent)
+            self.findings += lint.agent_findings(agent)
             if name == MAIN or name.startswith(SCRIPT):
                 self.findings.append(finding("a3s-reserved-name", agent.span, agent=name))
                 continue
             if name in agents:
-                self.findings += override_findings(agents[name], agent)
+                self.findings += lint.override_findings(agents[name], agent)
             agents[name] = agent
         self.findings += (found for one in unread for found in _exposed(agents, one))
         return agents
@@ -187,7 +181,7 @@ class _Loader:
             self.findings += Finding.of(error, "a3s-bad-directory", consequence=why)
             return nothing
         self.files += [ReadFile(path, "agent directory") for path in directory.files]
-        self.findings += directory_findings(directory, profile)
+        self.findings += lint.directory_findings(directory, profile)
         return directory
 
     def _scripts(self, directory: AgentDir) -> dict[str, ScriptToolSpec]:

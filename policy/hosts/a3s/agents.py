@@ -117,8 +117,8 @@ class AgentDefinition:
 
     @property
     def has_permissions(self) -> bool:
-        """Whether the host gives it permissions of its own (`PermissionPolicy.is_in_force`)."""
-        return self.permissions.is_in_force
+        """Whether it has permissions of its own: the host ignores only ask rules or a default."""
+        return bool(self.permissions.allow or self.permissions.deny)
 
     @property
     def confirms(self) -> ConfirmationInheritance:

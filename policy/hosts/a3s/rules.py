@@ -229,11 +229,6 @@ class PermissionPolicy:
         """The rules by effect, in the order in which the lists are tried."""
         return {Effect.DENY: self.deny, Effect.ALLOW: self.allow, Effect.ASK: self.ask}
 
-    @property
-    def is_in_force(self) -> bool:
-        """Whether the host uses the policy: one with only ask rules or a default is ignored."""
-        return bool(self.allow or self.deny)
-
     @cached_property
     def rules(self) -> RuleSet:
         """The rules, as an ordered list of entries."""

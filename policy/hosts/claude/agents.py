@@ -16,15 +16,7 @@ from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Source, Span
 from policy.core.values import define, field, frozen
 from policy.files.frontmatter import HeaderLanguage, misplaced_front_matter, split_front_matter
-from policy.files.nodes import (
-    MappingNode,
-    Node,
-    NodeEntry,
-    ScalarNode,
-    SequenceNode,
-    ShapeMistake,
-    walk,
-)
+from policy.files.nodes import MappingNode, Node, ScalarNode, SequenceNode, ShapeMistake, walk
 from policy.files.text import cite
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known_hooks
@@ -148,7 +140,8 @@ def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
     given = front.get("hooks")
     for entry in front.entries:
         is_scanned = entry.name not in {"hooks", *known_hooks.UNSCANNED}
-        if is_scanned and _guards(entry, groups=entry.name not in known_hooks.EVENTS):
+        groups = entry.name not in known_hooks.EVENTS
+        if is_scanned and _guards(entry.name, entry.value, groups=groups):
             yield ShapeMistake("it below `hooks`", f"`{entry.name}`", entry.value)
     if given is None or not value_of(given):
         return
@@ -158,16 +151,17 @@ def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
         return
     for entry in given.entries:
         listed = isinstance(entry.value, SequenceNode)  # as those of a misspelt event
-        if entry.name not in known_hooks.EVENTS and _guards(entry, groups=not listed):
+        is_event = entry.name in known_hooks.EVENTS
+        if not is_event and _guards(entry.name, entry.value, groups=not listed):
             yield ShapeMistake("an event", "what guards calls", entry.value)
     yield from read_hooks(given)[1]
 
 
-def _guards(entry: NodeEntry, *, groups: bool) -> bool:
-    """Return whether hooks that guard calls are somewhere in *entry*, or *groups* of any hooks."""
-    mappings = [each for each in walk(entry.value) if isinstance(each, MappingNode)]
-    entries = [entry, *(inner for each in mappings for inner in each.entries)]
-    named = any(each.name in known_hooks.GUARDS and _has_hooks(each.value) for each in entries)
+def _guards(key: str, value: Node, *, groups: bool) -> bool:
+    """Return whether hooks that guard calls are somewhere at *key*, or *groups* of any hooks."""
+    mappings = [each for each in walk(value) if isinstance(each, MappingNode)]
+    inner = ((entry.name, entry.value) for each in mappings for entry in each.entries)
+    named = any(n in known_hooks.GUARDS and _has_hooks(node) for n, node in ((key, value), *inner))
     return named or (groups and any(map(_is_group, mappings)))
 
 

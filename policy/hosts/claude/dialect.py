@@ -7,15 +7,10 @@ from typing import Final
 
 from policy.commands.knowledge import FileTools, Kinds, Shell, Variables, Wrapping
 from policy.core.values import evolve
+from policy.hosts.claude.data import programs
 from policy.hosts.claude.data import shell as commands
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.guarded import OWN
-from policy.hosts.claude.data.programs import (
-    EDITING_PROGRAMS,
-    GRANTING,
-    READ_ONLY_PROGRAMS,
-    WRAPPING,
-)
 from policy.hosts.claude.data.unchecked import GUARDED, UNCHECKED, UNEXPANDED
 from policy.hosts.claude.options import VERSION
 from policy.hosts.claude.session import EDITING_MODES, ClaudeSession
@@ -25,7 +20,7 @@ from policy.tables.dialect import Dialect
 
 _SHELL: Final = Shell(
     reader="claude",
-    wrapping=Wrapping(names=WRAPPING, granting=GRANTING),
+    wrapping=Wrapping(names=programs.WRAPPING, granting=programs.GRANTING),
     variables=Variables(
         harmless=commands.VARIABLES | commands.LOCALES,
         locales=commands.LOCALES,
@@ -42,10 +37,10 @@ _SHELL: Final = Shell(
         shadows=known.ANY_READ,
         inner=known.INNER,
     ),
-    programs=READ_ONLY_PROGRAMS,
+    programs=programs.READ_ONLY_PROGRAMS,
     kinds=Kinds(
         scripted=frozenset({"rm", "rmdir"}),
-        odd=frozenset(UNCHECKED) | UNEXPANDED | frozenset(GRANTING),
+        odd=frozenset(UNCHECKED) | UNEXPANDED | frozenset(programs.GRANTING),
         interpreters=commands.INTERPRETERS,
         movers=commands.MOVERS,
         versioning=commands.VERSIONING,
@@ -56,7 +51,7 @@ _SHELL: Final = Shell(
     compound=COMPOUND,
     longest=10_000,
 )
-_EDITING_SHELL: Final = evolve(_SHELL, programs=EDITING_PROGRAMS)
+_EDITING_SHELL: Final = evolve(_SHELL, programs=programs.EDITING_PROGRAMS)
 
 
 @lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it

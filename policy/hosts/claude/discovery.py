@@ -54,7 +54,9 @@ def _plugin_files(source: Source, texts: list[str]) -> Iterator[tuple[str, str, 
     if version and not isinstance(value_of(version), str):
         raise PolicyError(f"expected a string, found {describe(version)}", version.span)
     name, agents = str(named.value), _places(node.get("agents"), ".md")
-    by_source = _commands_by_source(commands)
+    entries = commands.entries if isinstance(commands, MappingNode) else ()
+    given = {e.name: e.value.get("source") for e in entries if isinstance(e.value, MappingNode)}
+    by_source = {_place(source): short for short, source in given.items() if source is not None}
     listed = [] if isinstance(commands, MappingNode) else _places(commands)
     for place in (*_places(node.get("skills")), "skills"):
         yield from ((path, "skill", f"{name}:{short}") for path, short in _skills(place, texts))
@@ -70,12 +72,6 @@ def _plugin_files(source: Source, texts: list[str]) -> Iterator[tuple[str, str, 
             yield path, "command", f"{name}:{_command_name(rest)}"
         elif path in agents:
             yield path, "agent", name
-
-
-def _commands_by_source(node: Node | None) -> dict[str, str]:
-    entries = node.entries if isinstance(node, MappingNode) else ()
-    given = {e.name: e.value.get("source") for e in entries if isinstance(e.value, MappingNode)}
-    return {_place(source): name for name, source in given.items() if source is not None}
 
 
 def _places(node: Node | None, ending: str = "") -> list[str]:
@@ -463,8 +459,5 @@ def managed_roles(tree: Tree) -> list[Role]:
 
 def _beside(tree: Tree, root: str) -> list[Role]:
     found = [role for each in discover(tree) if each.root == root for role in each.files]
-    return [
-        evolve(role, above=True, beside=True)
-        for role in found
-        if not role.assumed and not role.above
-    ]
+    own = (role for role in found if not (role.assumed or role.above))
+    return [evolve(role, above=True, beside=True) for role in own]

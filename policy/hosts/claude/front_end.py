@@ -151,13 +151,11 @@ def _findings(
         yield from lint.skill_findings(skill)
     if built.sandbox is not None:
         yield find("sandbox-runs-unasked", built.sandbox, key=AUTO_ALLOWED)
-    said: tuple[Settings | Definition | Skill, ...] = (
-        *read.settings,
-        *read.definitions.values(),
-        *read.skills.values(),
-    )
-    for each in said:
-        yield from lint.hook_findings(each.hooks)
+    hooks = [each.hooks for each in read.settings]
+    hooks += (each.hooks for each in read.definitions.values())
+    hooks += (each.hooks for each in read.skills.values())
+    for of_file in hooks:
+        yield from lint.hook_findings(of_file)
 
 
 # The mode that the files say, without what the host guards of its own files. That guard is

@@ -50,13 +50,9 @@ def hook_findings(hooks: Iterable[Hook]) -> Iterator[Finding]:
         seen = [t for t in _EDITING if any(takes(h.matcher, t) is not False for h in same)]
         missing = [tool for tool in _EDITING if tool not in seen]
         if seen and missing:
-            yield find(
-                "hook-misses-tools",
-                same[0].place,
-                seen=" and ".join(seen),
-                missing=" or ".join(missing),
-                tools="|".join(_EDITING),
-            )
+            some, others, tools = " and ".join(seen), " or ".join(missing), "|".join(_EDITING)
+            at = same[0].place
+            yield find("hook-misses-tools", at, seen=some, missing=others, tools=tools)
 
 
 def _takes_nothing(hook: Hook) -> str:
@@ -94,15 +90,7 @@ def _never_holds(hook: Hook) -> str:
 
 # Tools that only read: a list of nothing else looks like a limit.
 _READING: Final = frozenset(
-    {
-        *known.FILE_TOOLS["Read"],
-        "WebFetch",
-        "WebSearch",
-        "Skill",
-        "TodoWrite",
-        "AskUserQuestion",
-        "LS",
-    }
+    (*known.FILE_TOOLS["Read"], *"WebFetch WebSearch Skill TodoWrite AskUserQuestion LS".split())
 )
 
 

@@ -27,13 +27,7 @@ from policy.hosts.zeph.definition import (
     is_toml,
     normalize,
 )
-from policy.hosts.zeph.spawning import (
-    AgentsConfig,
-    Forward,
-    ZephOptions,
-    check_globs,
-    memory_grants,
-)
+from policy.hosts.zeph.spawning import Forward, ZephOptions, check_globs, memory_grants
 
 # The steps of a call of an agent, in order: a hook also runs for a call that is then denied.
 STEPS: Final[list[str]] = TOOLS["steps"]
@@ -124,7 +118,7 @@ def definition_findings(
         yield find("empty-allow-grants-all", listed, agent=agent)
     if lost := _not_handed_down(definition, options.forwarding):
         yield find("not-handed-down", span("tools"), agent=agent, lost=lost)
-    yield from _memory(definition, config)
+    yield from _memory(definition, options)
     mode, at = definition.permissions.permission_mode, span("permissions.permission_mode")
     if mode is PermissionMode.PLAN:
         yield find("plan-starts-agents", at, agent=agent)
@@ -160,10 +154,10 @@ def _not_handed_down(definition: SubAgentDef, forward: Forward) -> str:
     return "its lists: the parent must copy them, and Zeph does not"
 
 
-def _memory(definition: SubAgentDef, config: AgentsConfig) -> Iterator[Finding]:
-    if config.memory(definition) is None:
+def _memory(definition: SubAgentDef, options: ZephOptions) -> Iterator[Finding]:
+    if options.config.memory(definition) is None:
         return
-    disallowed = config.disallowed(definition)
+    disallowed = options.config.disallowed(definition)
     added = memory_grants(definition.tools, disallowed)
     span = definition.span("memory", "name")
     if added is None:

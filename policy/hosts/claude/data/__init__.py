@@ -23,8 +23,7 @@ _FOLDER: Final = Path(__file__).parent
 
 def table(name: str) -> dict[str, Any]:
     """Return what ``<name>.toml`` says."""
-    found: dict[str, Any] = _tables()[name]
-    return found
+    return _tables()[name]
 
 
 def expression(given: str | list[str], named: Mapping[str, Any]) -> str:
@@ -39,10 +38,11 @@ def each_name(tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _tables() -> dict[str, Any]:
+def _tables() -> dict[str, dict[str, Any]]:
     texts = _texts()
     kept = json.loads((_FOLDER / "tables.json").read_bytes())
-    found: dict[str, Any] = (kept if kept["digest"] == _digest(texts) else compiled())["tables"]
+    is_current = kept["digest"] == _digest(texts)
+    found: dict[str, dict[str, Any]] = (kept if is_current else compiled())["tables"]
     return found
 
 

@@ -118,11 +118,7 @@ READ_ONLY_PROGRAMS: Final = Programs(
 EDITING_PROGRAMS: Final = Programs({**READ_ONLY_PROGRAMS, **_programs("editing")})
 
 # The wrappers that rules which allow unwrap, and the names of those that others unwrap too.
-_WRAPPERS: Final = _Reader("wrappers")
-GRANTING: Final = Wrappers(
-    {
-        name: _WRAPPERS.wrapper(each)
-        for name, each in each_name(table("wrappers")["granting"]).items()
-    }
-)
+_WRAPPER: Final = _Reader("wrappers").wrapper
+_GRANTING: Final = each_name(table("wrappers")["granting"])
+GRANTING: Final = Wrappers({name: _WRAPPER(each) for name, each in _GRANTING.items()})
 WRAPPING: Final = frozenset(table("wrappers")["denying"]["names"].split()) | frozenset(GRANTING)

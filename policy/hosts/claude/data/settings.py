@@ -52,16 +52,8 @@ TOOLS_OFF_VARIABLE: Final = {
 
 
 _KINDS: Final[Mapping[str, ValueShape]] = {
-    "text": ValueKind.TEXT,
+    **{kind.name.lower(): kind for kind in ValueKind},
     "flag": ValueKind.TRUTH,
-    "number": ValueKind.NUMBER,
-    "seconds": ValueKind.SECONDS,
-    "share": ValueKind.SHARE,
-    "rate": ValueKind.RATE,
-    "count": ValueKind.COUNT,
-    "whole": ValueKind.WHOLE,
-    "address": ValueKind.ADDRESS,
-    "time": ValueKind.TIME,
     "texts": ListOf(ValueKind.TEXT, "a list of strings"),
     "object": ObjectOf({}),
 }

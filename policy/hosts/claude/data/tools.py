@@ -98,10 +98,6 @@ def _arguments() -> Iterator[tuple[str, Argument]]:
 ARGUMENTS: Final = dict(_arguments())
 
 
-def _inputs(given: Mapping[str, Any]) -> Inputs:
-    return Inputs(tuple(_each_input(given)), closed=given.get("closed", False))
-
-
 def _each_input(given: Mapping[str, Any]) -> Iterator[Input]:
     for key, value in given.items():
         match key:
@@ -122,7 +118,11 @@ def _each_input(given: Mapping[str, Any]) -> Iterator[Input]:
 
 
 # Canonical tool name -> what its arguments may be.
-INPUTS: Final = {name: _inputs(tool["inputs"]) for name, tool in _TOOLS.items() if "inputs" in tool}
+_GIVEN: Final = {name: tool["inputs"] for name, tool in _TOOLS.items() if "inputs" in tool}
+INPUTS: Final = {
+    name: Inputs(tuple(_each_input(given)), closed=given.get("closed", False))
+    for name, given in _GIVEN.items()
+}
 
 # What the call that starts an agent may say.
 STARTING: Final = INPUTS["Agent"].each

@@ -26,7 +26,7 @@ from policy.commands.words import (
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import Final, evolve
-from policy.hosts.claude.shell import bash
+from policy.hosts.claude.shell import bash, programs, simple
 from policy.hosts.claude.shell.doubtful import doubtful, ends_unknown, has_late_keyword, hides
 from policy.hosts.claude.shell.match_texts import (
     MORE,
@@ -35,22 +35,6 @@ from policy.hosts.claude.shell.match_texts import (
     WholeCommand,
     as_text,
     is_requoted,
-)
-from policy.hosts.claude.shell.programs import (
-    SEVERAL,
-    Examined,
-    FolderChanges,
-    is_indirect,
-    is_unwritable,
-    plants,
-    somewhere,
-)
-from policy.hosts.claude.shell.simple import (
-    CommandFacts,
-    facts_of,
-    has_half_assignment,
-    is_environment,
-    shell_of,
 )
 
 # A file of which nothing is known, and that no rule allows.
@@ -68,9 +52,9 @@ def _redirected(targets: Iterable[Redirection]) -> Iterator[ClaudeRedirection]:
         if name == "":
             yield ClaudeRedirection(".", writes)  # the folder that it runs in
         if name is not None:
-            if is_indirect(name) or name.startswith(_NETWORK):
+            if programs.is_indirect(name) or name.startswith(_NETWORK):
                 yield ClaudeRedirection(None, writes)
-            if writes and is_unwritable(name):
+            if writes and programs.is_unwritable(name):
                 yield _GUARDED
 
 
@@ -97,7 +81,7 @@ def _may_give_removal(text: str) -> bool:
     bare = _QUOTES.sub("", text)
     words = bare.split() if "sh" in bare.lower() else []
     return (
-        any(shell_of(word.strip("(){};&|`")) in SHELLS for word in words)
+        any(simple.shell_of(word.strip("(){};&|`")) in SHELLS for word in words)
         and any(map(_GIVES_SCRIPT.fullmatch, words))
         and (_removes(text) or ("$'" in text and "\\" in text))
     )
@@ -145,8 +129,8 @@ class _ScriptReading:
         # Why no rule may allow some, beside the ambiguities of the script; or may allow any.
         self.ambiguities: list[Ambiguity] = []
         names = [file.target or "" for file in script.targets]
-        self.unchecked = any("\n" in name or is_environment(name) for name in names)
-        self._moves = FolderChanges(text, shell)
+        self.unchecked = any("\n" in name or simple.is_environment(name) for name in names)
+        self._moves = programs.FolderChanges(text, shell)
         self._moved: list[str] = []  # the commands that change the folder
         self._read = read
         self._entered: list[ClaudeRedirection] = []  # the folders
@@ -174,10 +158,10 @@ class _ScriptReading:
         self.parts += self._statements()
         if self._moves.count:
             self.files += [*self._moves.elsewhere(self.files[:count])]
-            self.files += [somewhere(file) for file in self.files[:count]]
-            self.files += [somewhere(file) for file in self.files[count:] if file.writes]
+            self.files += [programs.somewhere(file) for file in self.files[:count]]
+            self.files += [programs.somewhere(file) for file in self.files[count:] if file.writes]
         self._compare_commands()
-        if self._moves.count < SEVERAL or _APART.search(self.text):
+        if self._moves.count < programs.SEVERAL or _APART.search(self.text):
             self.files += self._entered  # else it is asked for before these are
         if self._moves.count and self._moves.relative:
             self._read_any()
@@ -196,7 +180,7 @@ class _ScriptReading:
         # It is unknown how far a variable holds that a part of a pipe sets.
         if any(each.piped and all(map(is_assignment, each.words)) for each in self.script.commands):
             self._uncheck(self.text, "sets a variable as a part of a pipe")
-        if self._versioned and plants(self._planted, self.script.targets, self.shell):
+        if self._versioned and programs.plants(self._planted, self.script.targets, self.shell):
             self._uncheck(self.text, "makes a repository that it runs a program in")
         if self._exports:  # rules alone allow what runs beside that
             if "|" in self.text.replace("||", ""):
@@ -241,7 +225,7 @@ class _ScriptReading:
         shell, words = self.shell, command.words
         if shell.traced:
             self.files += _named(words[1:], shell.files.reads)
-        facts = facts_of(command, self.script, shell)
+        facts = simple.facts_of(command, self.script, shell)
         self._versioned |= facts.versioned
         self._planted += facts.planted
         if facts.leaves:
@@ -282,7 +266,7 @@ class _ScriptReading:
         self.files += (file for file in files if file != _GUARDED or not self.shell.traced)
         return [known for part in inside.parts for known in (part.text, *part.match_texts)]
 
-    def _opens(self, facts: CommandFacts, *, led: bool) -> bool:
+    def _opens(self, facts: simple.CommandFacts, *, led: bool) -> bool:
         """Note the files of a command, perhaps *led* by a target; return whether it is harmless."""
         shell, program, known = self.shell, facts.examined, facts.known
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
@@ -302,7 +286,7 @@ class _ScriptReading:
         for file in known.opened:
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
             files.append(file)
-            if known.moves < SEVERAL:
+            if known.moves < programs.SEVERAL:
                 files += self._moves.elsewhere([file])
 
         if moves:  # its own folder is looked for where it was before
@@ -320,7 +304,9 @@ class _ScriptReading:
             and (word.literal or (word.vetted and all(self._only_read[slice(*word.inner)])))
         )
 
-    def _is_harmless(self, facts: CommandFacts, known: Examined, *, led: bool) -> bool:
+    def _is_harmless(
+        self, facts: simple.CommandFacts, known: programs.Examined, *, led: bool
+    ) -> bool:
         """Return whether a command is harmless, with what is put into its words."""
         program, text = known.program, self.text
         if not facts.harmless or self._opaque:
@@ -340,7 +326,7 @@ class _ScriptReading:
             for word in facts.words
         )
 
-    def _is_grantable(self, command: SimpleCommand, facts: CommandFacts) -> bool:
+    def _is_grantable(self, command: SimpleCommand, facts: simple.CommandFacts) -> bool:
         """Return whether a rule may allow *command*: every shell reads it alike."""
         words, doubts = facts.words, len(self.ambiguities)
         if facts.differs and not self._opaque:
@@ -352,7 +338,7 @@ class _ScriptReading:
         grantable = not self._opaque and len(self.ambiguities) == doubts
         if facts.unchecked:
             self._uncheck(as_written(words), _CHANGES)
-        if has_half_assignment(words):
+        if simple.has_half_assignment(words):
             self._uncheck(as_written(words), DIFFER)
         return grantable
 
@@ -387,7 +373,7 @@ def read_whole(text: str, shell: Shell) -> ClaudeCommand:
     read.run()
     # Where a word is a lone `=`, it is unknown which command runs in the background.
     is_halved = "&" in text and any(
-        command.words and has_half_assignment(command.words) for command in script.commands
+        command.words and simple.has_half_assignment(command.words) for command in script.commands
     )
     is_several = script.split or script.background or read.astray or read.is_scattered
     is_spelled = not (is_several or is_halved or script.unread or text.startswith("$"))
@@ -422,7 +408,7 @@ def _read(text: str, shell: Shell) -> Script:
         script.note(odd, DIFFER)
     for command in script.commands:
         hidden = "\n" in text and hides(command.words)
-        ambiguous = bool(command.words) and facts_of(command, script, shell).ambiguous
+        ambiguous = bool(command.words) and simple.facts_of(command, script, shell).ambiguous
         if command.swallowed or hidden or ambiguous:
             script.note(as_written(command.words), DIFFER)
     note_unknown(script)
