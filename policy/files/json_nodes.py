@@ -15,7 +15,7 @@ from policy.core import expressions as re
 from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import Source, Span
-from policy.files.nodes import VALUES, Node, OpenNode, ScalarNode, Value
+from policy.files.nodes import DIGITS, VALUES, Node, OpenNode, ScalarNode, Value
 from policy.files.text import BYTE_ORDER_MARK, cite, has_byte_order_mark
 
 
@@ -181,14 +181,11 @@ _MISTAKES: Final = Path(__file__).with_name("json_mistakes.toml")
 _BLANKS: Final = " \t\n\r"
 _COMMA: Final = "remove the comma"
 
-# Beyond this Python itself refuses to make a number of text.
-_DIGITS: Final = 4000
-
 
 def _number(span: Span) -> int | float:
     text = span.text
-    if len(text) > _DIGITS:
-        raise PolicyError(f"the number has more than {_DIGITS} digits", span)
+    if len(text) > DIGITS:
+        raise PolicyError(f"the number has more than {DIGITS} digits", span)
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 

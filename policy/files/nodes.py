@@ -15,6 +15,9 @@ from policy.core.values import define, field, frozen
 # ``1,`` would fill a gigabyte with nodes.
 VALUES: Final = 500_000
 
+# Digits of a number; beyond this Python itself refuses to make one of text.
+DIGITS: Final = 4000
+
 Value = str | int | float | bool | None
 
 

@@ -215,9 +215,8 @@ def _is_near(given: str, wanted: str) -> bool:
     plain = re.sub("[-_ ]", ".", name)
     from difflib import SequenceMatcher  # noqa: PLC0415  # for other names alone
 
-    return (
-        other == "*" or SequenceMatcher(None, plain, other).ratio() > 0.9
-    )  # one letter of six may be missing
+    # One letter of six may be missing.
+    return other == "*" or SequenceMatcher(None, plain, other).ratio() > 0.9
 
 
 # Findings that say: this file, or folder, was not understood at all.

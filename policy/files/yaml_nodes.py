@@ -21,7 +21,8 @@ from policy.core import limits
 from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source, Span
 from policy.core.values import evolve
-from policy.files.nodes import VALUES, MappingNode, Node, OpenNode, ScalarNode, Value, describe
+from policy.files import nodes
+from policy.files.nodes import MappingNode, Node, OpenNode, ScalarNode, Value
 from policy.files.text import BYTE_ORDER_MARK, cite
 
 _LOADER: Final[type] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
@@ -187,8 +188,8 @@ class _Builder:
             return _WORDS[text]
         if not _NUMBER.fullmatch(text):
             return text
-        if len(text) > _DIGITS:
-            self._report(f"the number has more than {_DIGITS} digits", span)
+        if len(text) > nodes.DIGITS:
+            self._report(f"the number has more than {nodes.DIGITS} digits", span)
             return None
         if text.startswith(("0o", "0x")):
             return int(text, 0)
@@ -204,13 +205,13 @@ class _Builder:
 
     def _add_anchored(self, anchor: str | None, node: Node, values: int) -> None:
         if anchor:
-            self._anchored[anchor] = node, min(values, VALUES)
+            self._anchored[anchor] = node, min(values, nodes.VALUES)
         self._add(node)
 
     def _add(self, node: Node) -> None:
         self._count += 1
-        if self._count > VALUES:
-            raise PolicyError(f"the text holds more than {VALUES:,} values", node.span)
+        if self._count > nodes.VALUES:
+            raise PolicyError(f"the text holds more than {nodes.VALUES:,} values", node.span)
         if not self._open:
             self.root = node
             return
@@ -279,7 +280,7 @@ def _not_a_key(node: Node) -> tuple[str, Span, str]:
     if isinstance(node, ScalarNode) and node.value is None and not node.raw:
         return "expected a key before `:`", span, ""
     mend = f'put it in quotes: `"{node.raw}"`' if isinstance(node, ScalarNode) else ""
-    return f"expected a key that is text, found {describe(node)}", span, mend
+    return f"expected a key that is text, found {nodes.describe(node)}", span, mend
 
 
 # The core schema of YAML 1.2.
@@ -295,9 +296,6 @@ _WORDS: Final[dict[str, Value]] = {
 _NUMBER: Final = re.compile(
     r"0o[0-7]++|0x[0-9a-fA-F]++|[-+]?+(?:\.[0-9]++|[0-9]++(?:\.[0-9]*+)?+)(?:[eE][-+]?+[0-9]++)?+"
 )
-
-# Beyond this Python itself refuses to make a number of text.
-_DIGITS: Final = 4000
 
 
 def _explain(part: Span, offsets: Iterable[int]) -> PolicyError:

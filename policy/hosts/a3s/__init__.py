@@ -36,9 +36,6 @@ from policy.hosts.a3s.rules import SHIPPED, TOOLS, A3sProfile, PermissionPolicy,
 from policy.hosts.data import tool_classes
 from policy.hosts.project import Project, ReadFile, agent_entries
 
-__all__ = ["HOST", "load"]
-
-
 HOST: Final = "a3s"
 _FOLDER: Final = ".a3s/"
 

@@ -190,7 +190,7 @@ def removals(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 def _critical(session: ClaudeSession) -> Iterator[tuple[Token, ...]]:
     """Yield what must not be removed: with what an added folder is in, it must not be emptied."""
     yield from (("/", Gap.PART), ("/", Gap.PART, "/*"), ("",))
-    removed = dict.fromkeys(_upwards(session.home, session.cwd))
+    removed = dict.fromkeys(_upwards(session.options.home, session.options.cwd))
     yield from ((path,) for path in removed)
     emptied = dict.fromkeys((*removed, *_upwards(*session.folders)))
     yield from ((f"{path}/*",) for path in emptied)

@@ -73,21 +73,20 @@ def _known(dialect: Dialect) -> Dialect:
 
 
 def _dialect(session: ClaudeSession, mode: str) -> Dialect:
+    options = session.options
     return Dialect(
         f"claude-code@{VERSION}",
         arguments=known.ARGUMENTS,
         inputs=known.INPUTS,
         aliases=known.ALIASES,
         aliased=False,
-        shell=_shell_below(session.cwd, session.home, mode in EDITING_MODES),
-        cwd=session.cwd,
-        home=session.home,
+        shell=_shell_below(options.cwd, options.home, mode in EDITING_MODES),
+        cwd=options.cwd,
+        home=options.home,
         fold=True,
         cased=session.folders,
         commands=commands.ALIASES,
-        links=tuple(
-            (folded(link), folded(target)) for link, target in session.options.links.items()
-        ),
+        links=tuple((folded(link), folded(target)) for link, target in options.links.items()),
         processes=True,
         checks=True,  # `InputValidationError`, 2.1.329
         asks=not session.denies_rest(mode),

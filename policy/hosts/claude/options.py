@@ -13,9 +13,11 @@ from policy.hosts.claude.data.tools import server_name
 VERSION = "2.1.329"
 
 
-def _as_called(
-    servers: Mapping[str, tuple[str, ...]] | None,
-) -> Mapping[str, tuple[str, ...]] | None:
+# Tools of MCP servers, by server; None is not known, so all may be there.
+Servers = Mapping[str, tuple[str, ...]] | None
+
+
+def _as_called(servers: Servers) -> Servers:
     if servers is None:
         return None
     return {server_name(name): tuple(map(server_name, each)) for name, each in servers.items()}
@@ -55,10 +57,7 @@ class ClaudeOptions:
     # edits of it are asked for.
     flag: Source | None = None
     flag_folder: str = ""  # the folder of that file, absolute
-    # Tools of MCP servers, by server; None is not known, so all may be there.
-    servers: Mapping[str, tuple[str, ...]] | None = field(
-        default=None, hash=False, converter=_as_called
-    )
+    servers: Servers = field(default=None, hash=False, converter=_as_called)
     configured: tuple[str, ...] = ()  # names of servers that a file of the project configures
     interactive: tuple[str, ...] = ()  # tools whose server wants the user asked each time
     # Hosts fetched from without asking; None is those of the host.

@@ -191,7 +191,8 @@ def declared(
     definition: Definition, session: ClaudeSession, dialect: Dialect
 ) -> tuple[RuleSet, ...]:
     """Return what the two lists of an agent declare, call by call."""
-    anchors = Anchors(session.cwd, session.home, session.cwd)
+    cwd = session.options.cwd
+    anchors = Anchors(cwd, session.options.home, cwd)
     scope = RuleScope(anchors, frozenset(session.agents))
     sets = []
     tools, disallowed = definition.tools, definition.disallowed

@@ -252,16 +252,6 @@ class ClaudeSession:
     guarded: bool = True  # whether the host guards files of its own; False only to compare rules
 
     @property
-    def cwd(self) -> str:
-        """The working folder."""
-        return self.options.cwd
-
-    @property
-    def home(self) -> str:
-        """The home folder."""
-        return self.options.home
-
-    @property
     def depth(self) -> int:
         """How many levels of agents may follow below the main conversation."""
         # No level at all is no number the host takes (2.1.329, observed).

@@ -23,15 +23,10 @@ def document_findings(document: Document, starts: tuple[str, ...]) -> Iterator[F
     for agent in agents:
         for node in agent.body:
             if isinstance(node, Inherit) and agent.name in always:
-                message = f"`{agent.name}` starts a chain, so there is no agent to inherit from"
-                yield Finding(
-                    "root-inherits",
-                    message,
-                    Severity.WARNING,
-                    node.span,
-                    help="grant what it needs with `allow`",
-                    edits=line_removal(node.span),
-                )
+                why = f"`{agent.name}` starts a chain, so there is no agent to inherit from"
+                help_ = "grant what it needs with `allow`"
+                at, edits = node.span, line_removal(node.span)
+                yield Finding("root-inherits", why, Severity.WARNING, at, help=help_, edits=edits)
             elif isinstance(node, Grant | Delegate):
                 for matcher in node.matchers:
                     yield from _tool(matcher)

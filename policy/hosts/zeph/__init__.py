@@ -27,8 +27,6 @@ from policy.hosts.zeph.spawning import (
     enforced_reading,
 )
 
-__all__ = ["HOST", "load", "project"]
-
 HOST: Final = "zeph"
 
 

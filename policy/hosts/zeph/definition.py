@@ -137,11 +137,6 @@ class SkillFilter:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
-    @property
-    def by_key(self) -> dict[str, tuple[str, ...]]:
-        """The globs by their key."""
-        return {"include": self.include, "exclude": self.exclude}
-
 
 @frozen
 class HookDef:

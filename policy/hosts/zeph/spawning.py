@@ -210,7 +210,7 @@ def matches(pattern: str, name: str) -> bool:
 
 def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> None:
     """Raise HostError for ``**``, as Zeph does when it starts an agent with it."""
-    for key, globs in skills.by_key.items():
+    for key, globs in (("include", skills.include), ("exclude", skills.exclude)):
         for index, glob in enumerate(globs):
             if "**" in glob:
                 span = definition.span(f"skills.{key}[{index}]") if definition else None

@@ -25,6 +25,7 @@ from policy.commands.words import (
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import Final, evolve
+from policy.hosts.claude.shell import programs
 from policy.hosts.claude.shell.doubtful import TESTS, is_joined_oddly
 from policy.hosts.claude.shell.match_texts import (
     as_granted,
@@ -37,13 +38,6 @@ from policy.hosts.claude.shell.match_texts import (
     shortened,
     stages_of,
     with_single_blanks,
-)
-from policy.hosts.claude.shell.programs import (
-    Examined,
-    examine,
-    is_home_of_other,
-    looks_for_one,
-    planted,
 )
 
 # Builtins before which a variable that is set may stay set.
@@ -127,7 +121,8 @@ def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
     if program.settled and not all(word.literal for word in words[1:]):
         return True
     if program.unexpanded and any(
-        word.glob or is_home_of_other(word) or _may_be_option(word, words[0]) for word in words[1:]
+        word.glob or programs.is_home_of_other(word) or _may_be_option(word, words[0])
+        for word in words[1:]
     ):
         return True
     if program.unchecked is None:
@@ -189,7 +184,7 @@ def _script_of(words: Sequence[Word]) -> str | None:
 
 
 def _is_harmless(
-    known: Examined, words: Sequence[Word], program: Sequence[Word], shell: Shell
+    known: programs.Examined, words: Sequence[Word], program: Sequence[Word], shell: Shell
 ) -> bool:
     """Return whether a command is harmless by its own words; *known* is of its *program*."""
     if not known.harmless or is_evaluated(program):
@@ -211,7 +206,7 @@ def _is_harmless(
         return False  # its options are looked for behind one of both
     if is_listed and any(is_quoted(word) for word in around if not is_assignment(word)):
         return False
-    return not any(map(is_home_of_other, words))
+    return not any(map(programs.is_home_of_other, words))
 
 
 # The text for rules that allow, those for rules that deny, and others for rules that allow.
@@ -277,8 +272,9 @@ class CommandFacts:
         self.script = _script_of(program)  # that it is given to run
         self.sets = all(map(is_assignment, words))  # variables, and it does nothing else
         self.leaves = program[0].plain in shell.kinds.movers  # another folder may be next
-        self.versioned = looks_for_one(program, shell)  # a repository
-        self.planted = planted(program, shell)  # the files that it may write, of one or not
+        self.versioned = programs.looks_for_one(program, shell)  # a repository
+        # The files that it may write, of one or not.
+        self.planted = programs.planted(program, shell)
         # It changes the environment of what follows it.
         self.exports = program[0].plain == "export" and any("=" in w.plain for w in program[1:])
         # A wrapper will add arguments.
@@ -292,7 +288,7 @@ class CommandFacts:
         outer = shell.programs.known.get(words[0].plain)
         self.examined = examined = words if outer is not None and outer.runs else program
         self.edits = examined[0].plain in (shell.kinds.planting | shell.kinds.scripted)
-        self.known = examine(exposed(examined) if anew else examined, shell)
+        self.known = programs.examine(exposed(examined) if anew else examined, shell)
         self.harmless = self.known is not None and _is_harmless(self.known, words, examined, shell)
         self._judge(prefix, shell)
 
