@@ -192,9 +192,8 @@ class PolicyMiddleware(Middleware):
             )
             questions = {APPROVAL_QUESTION: ElicitRequest(params=params)}
             seal = self._seals.seal(tool, arguments)
-            return InputRequiredToolResult(
-                InputRequiredResult(input_requests=questions, request_state=seal)
-            )
+            result = InputRequiredResult(input_requests=questions, request_state=seal)
+            return InputRequiredToolResult(result)
         approved = (
             self._seals.knows(message.request_state, tool, arguments)
             and isinstance(answer, ElicitResult)

@@ -37,7 +37,6 @@ __all__ = ["PolicyPlugin"]
 
 # The tool that stands for code that the model runs itself.
 _CODE = "code_execution"
-_WAITING = {"error": "This call waits for the approval of a person."}
 
 
 class PolicyPlugin(BasePlugin):
@@ -62,7 +61,7 @@ class PolicyPlugin(BasePlugin):
             if confirmation is None:
                 tool_context.request_confirmation(hint=verdict.message)
                 tool_context.actions.skip_summarization = True
-                return dict(_WAITING)
+                return {"error": "This call waits for the approval of a person."}
             if confirmation.confirmed is not True:
                 verdict = unapproved(verdict)
         if verdict.effect is Effect.DENY:

@@ -125,9 +125,6 @@ class _Running:
 _UNKNOWN: Final[Any] = object()
 
 
-_FAILED: Final = Verdict(Effect.DENY, FAILED)
-
-
 class Guard:
     """Decides the calls of one agent before they run.
 
@@ -288,7 +285,7 @@ class Guard:
                 return self._verdict(chain, tool, arguments, recorded=recorded)
             return self._start(chain, agent, tool, arguments, recorded=recorded)
         except Exception:  # noqa: BLE001  # no failure may grant
-            return _FAILED
+            return Verdict(Effect.DENY, FAILED)
 
     def _verdict(self, chain: Chain, tool: str, arguments: Arguments, *, recorded: bool) -> Verdict:
         """Return what a call of a tool gets that starts no agent."""

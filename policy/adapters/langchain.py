@@ -68,8 +68,11 @@ class PolicyMiddleware(AgentMiddleware):
             return verdict
         action = {"name": call["name"], "args": call["args"], "description": verdict.message}
         review = {"action_name": call["name"], "allowed_decisions": ["approve", "reject"]}
-        answer = interrupt({"action_requests": [action], "review_configs": [review]})
-        return verdict if _approves(answer) else unapproved(verdict)
+        match interrupt({"action_requests": [action], "review_configs": [review]}):
+            case {"decisions": [{"type": "approve"}]}:
+                return verdict
+            case _:
+                return unapproved(verdict)
 
     def _offering(self, request: Any) -> Any:
         here = [tool.name for tool in request.tools if isinstance(tool, BaseTool)]
@@ -88,14 +91,6 @@ def _provided(tool: Any) -> str:
     if not isinstance(tool, Mapping):
         return type(tool).__name__
     return str(tool.get("name") or tool.get("type") or "")
-
-
-def _approves(answer: object) -> bool:
-    match answer:
-        case {"decisions": [{"type": "approve"}]}:
-            return True
-        case _:
-            return False
 
 
 def _refusal(request: Any, verdict: Verdict) -> Any:

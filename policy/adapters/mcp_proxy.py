@@ -302,19 +302,16 @@ class Gate:
 
     def from_client(self, line: bytes) -> Sent:
         """Return what follows from a line of the client. Never raises: failures refuse it."""
+        message, kind = None, _PARSE_ERROR
         try:
-            message = _read(line)
-        except MessageRefused as refused:
-            return Sent(to_client=_error(None, _PARSE_ERROR, str(refused)))
-        except Exception:  # noqa: BLE001  # any failure must keep the line from the server
-            return Sent(to_client=_error(None, _PARSE_ERROR, "the message cannot be read"))
-        try:
+            message, kind = _read(line), _INVALID_REQUEST
             with self._lock:
                 return self._client_message(message, line)
         except MessageRefused as refused:
-            return Sent(to_client=_error(_id_of(message), _INVALID_REQUEST, str(refused)))
-        except Exception:  # noqa: BLE001  # as above
-            return Sent(to_client=_error(_id_of(message), _INVALID_REQUEST, FAILED))
+            why = str(refused)
+        except Exception:  # noqa: BLE001  # any failure must keep the line from the server
+            why = FAILED
+        return Sent(to_client=_error(_id_of(message), kind, why))
 
     def from_server(self, line: bytes) -> Sent:
         """Return what follows from a line of the server: the same line, except for lists."""

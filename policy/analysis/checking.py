@@ -83,10 +83,8 @@ def chain_of(text: str) -> tuple[str, ...]:
     """Return the chain written as ``main>explore``. Raises PolicyError for an empty name."""
     names = tuple(name.strip() for name in text.split(">"))
     if not all(names):
-        raise PolicyError(
-            f"expected agents between `>`, found `{text}`",
-            help="a chain is written `main>explore>worker`",
-        )
+        help_ = "a chain is written `main>explore>worker`"
+        raise PolicyError(f"expected agents between `>`, found `{text}`", help=help_)
     return names
 
 
@@ -204,13 +202,8 @@ class Checker:
         if isinstance(self.projects, Compiled):
             raise PolicyError("a compiled policy holds one mode", help="name the files it is of")
         every: Any = (project, *getattr(project, "modes", {}).values())
-        return {
-            each.mode: _decided(
-                *_walked(self.projects, each, names, self.reading), tool, call
-            ).effect
-            for each in every
-            if each.mode
-        }
+        walked = {e.mode: _walked(self.projects, e, names, self.reading) for e in every if e.mode}
+        return {mode: _decided(*each, tool, call).effect for mode, each in walked.items()}
 
     def _remedy(
         self, asked: CallRequest, host: str, chain: Chain, tool: str, call: dict[str, object]

@@ -406,10 +406,7 @@ class EditEffect:
 
 
 def effects_of_edits(
-    diff: Diff,
-    sides: tuple[Workspace, Workspace],
-    edits: Edits,
-    load: Callable[[Tree], Workspace],
+    diff: Diff, sides: tuple[Workspace, Workspace], edits: Edits, load: Callable[[Tree], Workspace]
 ) -> list[EditEffect]:
     """Return what the edits make of *diff*, chain by chain; *load* reads a tree as both sides."""
     search = _Search(sides, edits, load)
@@ -443,10 +440,7 @@ class _Search:
     """Searches for the edits that make a change."""
 
     def __init__(
-        self,
-        sides: tuple[Workspace, Workspace],
-        edits: Edits,
-        load: Callable[[Tree], Workspace],
+        self, sides: tuple[Workspace, Workspace], edits: Edits, load: Callable[[Tree], Workspace]
     ) -> None:
         self._edits = edits
         self._load = load
@@ -454,7 +448,10 @@ class _Search:
         self._unreadable = {each for side in sides for each in _unreadable(side)}
         self._loads = 0
         self._without = cache(self._loaded)
-        self._covering = cache(self._edits_of)
+        # Of a rule at a place of the old (0) or new (1) text.
+        self._covering = cache(
+            lambda side, place: frozenset(one for one in edits.all if one.covers(side, place))
+        )
         # What is known to make some change, the last that was met behind the others.
         self._found: dict[_Making, None] = {}
         self._known: dict[tuple[int, Names], _Making] = {}
@@ -515,10 +512,6 @@ class _Search:
         decisions = (change.difference.before, change.difference.after)
         rules = ((side, because) for side in (0, 1) for because in decisions[side].because)
         return _NONE.union(*(self._covering(side, because.place) for side, because in rules))
-
-    def _edits_of(self, side: int, place: Place | None) -> _Making:
-        """Return the edits of a rule at *place* of the old (0) or new (1) text."""
-        return frozenset(edit for edit in self._edits.all if edit.covers(side, place))
 
     def _searched(self, change: Change, names: Names) -> _Making:
         """Return the same, by what files say where some edits are taken back.

@@ -237,11 +237,8 @@ def compiled_at(
     if not is_compiled:
         return None
     if hosts != AS_OBSERVED:
-        raise PolicyError(
-            "a compiled policy has the folders that it was compiled with",
-            file=text,
-            help="give these options to `policy compile`",
-        )
+        msg = "a compiled policy has the folders that it was compiled with"
+        raise PolicyError(msg, file=text, help="give these options to `policy compile`")
     from policy.tables.compiled import load_compiled  # noqa: PLC0415  # files do without
 
     return DecidingPolicy(load_compiled(Path(text), root=root))

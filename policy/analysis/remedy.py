@@ -131,10 +131,7 @@ def lacking(chain: Chain, tool: str, call: Mapping[str, object]) -> list[LinkedR
 
 
 def with_rules(
-    chain: Chain,
-    rules: Iterable[str],
-    parts: Sequence[LinkedRules],
-    effect: Effect = Effect.ALLOW,
+    chain: Chain, rules: Iterable[str], parts: Sequence[LinkedRules], effect: Effect = Effect.ALLOW
 ) -> Table:
     """Return the table of *chain* with *rules* behind those of *parts*; in front if they deny.
 
@@ -185,15 +182,12 @@ def holds_credential(call: Mapping[str, object]) -> bool:
     return any(isinstance(each, str) and masked(each) != each for each in call.values())
 
 
-# Arguments that rules match by a text.
-_MATCHED: Final = frozenset(
-    {*(ArgumentKind.TEXT, ArgumentKind.COMMAND, ArgumentKind.POWERSHELL, ArgumentKind.PATH)}
-    | {ArgumentKind.URL, ArgumentKind.LENIENT}
-)
 # Tools with one of these are never allowed as a whole instead.
 _ALONE: Final = frozenset(
     {ArgumentKind.COMMAND, ArgumentKind.POWERSHELL, ArgumentKind.PATH, ArgumentKind.URL}
 )
+# Arguments that rules match by a text.
+_MATCHED: Final = _ALONE | {ArgumentKind.TEXT, ArgumentKind.LENIENT}
 # What means more than itself in the pattern of a path.
 _GLOBS: Final = "*?[]\\!#"
 

@@ -12,14 +12,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from policy.analysis.diff import (
-    Diff,
-    FileChange,
-    Names,
-    changed_files,
-    diff_workspaces,
-    paired,
-)
+from policy.analysis.diff import Diff, FileChange, Names, changed_files, diff_workspaces, paired
 from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
 from policy.analysis.lint import lint
 from policy.analysis.reach.worklist import reach

@@ -105,9 +105,8 @@ def _patterns(tree: Tree, project: Project, least: int) -> Iterator[tuple[str, t
                 groups.setdefault(f"{tool}({program} *)", []).append(rule)
             elif " " in shared:
                 commands.append(rule)
-        several = groups | {
-            rule: [*some] for rule, some in folded(commands, least, dialect).items()
-        }
+        joined = folded(commands, least, dialect)
+        several = groups | {rule: [*some] for rule, some in joined.items()}
         for rule, members in several.items():
             if not rule or len(members) >= least:
                 places = sorted((spans[member] for member in members), key=lambda span: span.start)

@@ -16,8 +16,7 @@ from policy.analysis.reach.audit import (
     ProjectAudit,
     access_by_mode,
     audit,
-    dead_rules,
-    escalations,
+    gap_groups,
 )
 from policy.analysis.reach.privileges import ToolAccess, by_class
 from policy.cli.console import Console, publish
@@ -68,12 +67,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
     found = load_here(options.path, Hosts.of(options), every=True)
     linted = lint(found.tree, found.workspace, most=_MOST_TRIED)
-    audited = evolve(
-        audit(found.workspace),
-        findings=linted.findings,
-        rules=linted.rules,
-        suppressed=len(linted.suppressed),
-    )
+    audited = evolve(audit(found.workspace), findings=linted.findings, rules=linted.rules)
+    audited = evolve(audited, suppressed=len(linted.suppressed))
     agents = [(project, agent) for project in audited.projects for agent in project.agents]
     own = sum(project.is_own(agent) for project, agent in agents)
     report = doc.Report(
@@ -99,10 +94,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return int(options.fail_on != "none" and is_reached(audited.findings, options.fail_on))
 
 
-# What the host and the files disagree in -> its severity, and the groups of it.
+# What the host and the files disagree in -> its severity, and where agents have it.
 _GAPS: Final = {
-    "escalation": (Severity.ERROR, escalations),
-    "dead rule": (Severity.WARNING, dead_rules),
+    "escalation": (Severity.ERROR, "escalations"),
+    "dead rule": (Severity.WARNING, "dead_letters"),
 }
 
 
@@ -110,8 +105,8 @@ def _gaps(audited: Audit, most: int | None) -> list[doc.Block]:
     """Return a sentence for each group of gaps, escalations first."""
     items: list[doc.Block] = []
     agents = [agent for project in audited.projects for agent in project.agents]
-    for kind, (severity, grouped) in _GAPS.items():
-        groups = grouped(agents)
+    for kind, (severity, which) in _GAPS.items():
+        groups = gap_groups(agents, which)
         if most is not None:  # by calls that people would type, where there are any
             ordinary = (
                 evolve(group, gaps=tuple(gap for gap in group.gaps if is_ordinary(gap.call)))
@@ -205,12 +200,7 @@ def _spawns(agent: AgentAudit, startable: set[str], tools: Sequence[ToolAccess])
 
 
 def blocks(
-    audited: Audit,
-    most: int | None,
-    *,
-    agent: str = "",
-    modes: bool = False,
-    guesses: str = "",
+    audited: Audit, most: int | None, *, agent: str = "", modes: bool = False, guesses: str = ""
 ) -> list[doc.Block]:
     """Return the audit: findings, gaps, the matrix; of one *agent*, everything it may do.
 
@@ -383,8 +373,8 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
     """Return the findings, and the gaps between host and files."""
     found = [Result(finding) for finding in audited.findings]
     for project in audited.projects:
-        for kind, (severity, grouped) in _GAPS.items():
-            for group in grouped(project.agents):
+        for kind, (severity, which) in _GAPS.items():
+            for group in gap_groups(project.agents, which):
                 rules = (*group.gaps[0].before.because, *group.gaps[0].after.because)
                 span = next(iter(spans(rules).values()), None)
                 places = [a.place for a in project.agents if a.name in group.agents]

@@ -87,9 +87,8 @@ def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[s
     if words and options.calls:
         raise PolicyError("expected a path alone beside `--calls`, found two arguments")
     if not words and not options.calls:
-        raise PolicyError(
-            "expected a call", help="write `policy check . 'Bash(git push)'`; see --help"
-        )
+        help_ = "write `policy check . 'Bash(git push)'`; see --help"
+        raise PolicyError("expected a call", help=help_)
     if found is None:
         every = bool(options.chain or options.calls)
         files = load_here(".", Hosts.of(options), options.root, every=every)

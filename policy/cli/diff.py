@@ -124,10 +124,8 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         title = f"agents of {project} that are started otherwise"
         left = doc.more(len(edges) - len(first), "starts")
         found.append(doc.Section(title, (graph, *left), folded=True))
-    others = FILE_EFFECTS[2:]
-    return found + _files(
-        report, [kind for kind in others if kind != "decisions" or most is None], most
-    )
+    others = [kind for kind in FILE_EFFECTS[2:] if kind != "decisions" or most is None]
+    return found + _files(report, others, most)
 
 
 def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[doc.Block]:

@@ -100,10 +100,9 @@ def _check_fixable(tree: Tree, path: str) -> None:
     if not isinstance(tree, Folder | SingleFile):
         raise PolicyError("a revision cannot be fixed", file=tree.label)
     if path == "." and tree.root.resolve() != Path.cwd():
-        raise PolicyError(
-            "a session that starts here has its settings from folders above",
-            help=f"`policy lint {tree.label}` with the same options mends them",
-        )
+        msg = "a session that starts here has its settings from folders above"
+        help_ = f"`policy lint {tree.label}` with the same options mends them"
+        raise PolicyError(msg, help=help_)
 
 
 def _linted(found: InputTree, options: argparse.Namespace) -> LintReport:
@@ -129,17 +128,12 @@ def _linted(found: InputTree, options: argparse.Namespace) -> LintReport:
             raise PolicyError("there is no such file", file=options.baseline, help=help_)
         baseline = decode(options.baseline, SingleFile(path).read(path.name))
         findings, known = without_known(findings, baseline)
-    return LintReport(
-        tuple(findings),
-        (
-            *(pair for pair in linted.suppressed if counts(pair[0])),
-            *((finding, _KNOWN) for finding in known),
-        ),
-        linted.rules,
-        found.workspace.label,
-        tuple(file.path for file in found.workspace.unread),
-        len(found.workspace.files),
-    )
+    taken = [pair for pair in linted.suppressed if counts(pair[0])]
+    taken += ((finding, _KNOWN) for finding in known)
+    workspace = found.workspace
+    unread = tuple(file.path for file in workspace.unread)
+    counted = (workspace.label, unread, len(workspace.files))
+    return LintReport(tuple(findings), tuple(taken), linted.rules, *counted)
 
 
 def _look_again(found: InputTree, options: argparse.Namespace) -> tuple[InputTree, LintReport]:

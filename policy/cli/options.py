@@ -89,9 +89,7 @@ def _outputs(given: list[str], formats: list[str]) -> dict[Path, str]:
     for text in given:
         form, _, file = text.partition("=")
         if form not in formats or not file:
-            raise PolicyError(
-                f"expected FORMAT=FILE, found `{text}`",
-                help=f"the formats are {', '.join(formats)}",
-            )
+            help_ = f"the formats are {', '.join(formats)}"
+            raise PolicyError(f"expected FORMAT=FILE, found `{text}`", help=help_)
         outputs[Path(file)] = form
     return outputs

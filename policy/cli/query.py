@@ -90,9 +90,7 @@ def blocks(asked: Asked, most: int | None) -> list[doc.Block]:
 
 
 def _rows(
-    answers: Iterable[Answer],
-    is_one: Callable[[Answer], object],
-    key: Callable[[Answer], object],
+    answers: Iterable[Answer], is_one: Callable[[Answer], object], key: Callable[[Answer], object]
 ) -> list[tuple[str, list[Answer]]]:
     """Return the rows of *answers* with one *key*, each with the one reading in which they hold.
 

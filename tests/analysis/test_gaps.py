@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from policy.analysis.reach import worklist as module
-from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit, escalations
+from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit, gap_groups
 from policy.analysis.reach.chains import ComparedChains
 from policy.analysis.reach.worklist import MANY_CHAINS
 from policy.cli.audit import blocks
@@ -160,7 +160,9 @@ def test_a_tool_is_reported_by_its_name_where_nothing_of_it_is_declared() -> Non
     worker = CLAUDE[".claude/agents/worker.md"].replace("Read", "WebSearch")
     files = {".claude/agents/lead.md": lead, ".claude/agents/worker.md": worker}
     agents = _agents({**CLAUDE, **files})
-    (own, *_), handed = escalations(agents.values()), escalations([agents["worker"]])
+    (own, *_), handed = (
+        gap_groups(some, "escalations") for some in (agents.values(), [agents["worker"]])
+    )
     # `lead` may start `worker`, and by the host whom it likes.
     assert [call_text(gap.tool, gap.call) for gap in own.gaps] == ["Agent(explore)"]
     told = {call_text(gap.tool, gap.call) for group in handed for gap in group.gaps}
@@ -186,7 +188,7 @@ def test_an_escalation_says_below_which_agent_it_is() -> None:
     tree = Memory({f".claude/agents/{n}.md": text.format(n, tools) for n, tools in lists.items()})
     found = [
         (group.agents, group.gaps[0].below, group.gaps[0].chain)
-        for group in escalations(audit(load_tree(tree)).projects[0].agents)
+        for group in gap_groups(audit(load_tree(tree)).projects[0].agents, "escalations")
         if any(gap.tool == "Grep" for gap in group.gaps)
     ]
     # Nothing is taken from `low` where `main` or `top` starts it.

@@ -153,9 +153,8 @@ class HookDecider:
         except FileNotFoundError:
             raise PolicyError("cannot be read: there is no such file", file=path) from None
         digest = digest_of((os.fsencode(path), data))
-        compiled = self._compiled(
-            digest, environment, files, partial(_from_json, lambda: data, path)
-        )
+        make = partial(_from_json, lambda: data, path)
+        compiled = self._compiled(digest, environment, files, make)
         if expected and compiled.hash != expected:
             msg = f"expected the policy `{expected}`, found `{compiled.hash}`"
             raise PolicyError(msg, file=path)

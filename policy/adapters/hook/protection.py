@@ -79,10 +79,8 @@ def _protection(dialect: Dialect, files: tuple[str, ...]) -> Table:
 def _policy_files(dialect: Dialect, files: tuple[str, ...]) -> Iterator[tuple[str, Pattern]]:
     for anchor, prefix, texts in ((dialect.cwd, "", _IN_PROJECT), (dialect.home, "~", _IN_HOME)):
         for text in texts:
-            for pattern in notations.paths(
-                text, anchor, fold=dialect.fold, any_case=not dialect.fold
-            ):
-                yield prefix + text, pattern
+            found = notations.paths(text, anchor, fold=dialect.fold, any_case=not dialect.fold)
+            yield from ((prefix + text, pattern) for pattern in found)
     for file in files:
         named = [folded(file)] if dialect.fold else list(in_any_case([file]))
         yield "/" + file, Pattern.of(PatternKind.PATH, named)

@@ -198,10 +198,8 @@ def silencing(settings: Mapping[str, Source], holder: str) -> Iterator[PolicyErr
         help_ = "remove it; it has no effect on hooks in settings of an administrator"
         yield PolicyError(f"{not_run}`disableAllHooks`", switches[0][1], help=help_)
     if "managed" in read and read["managed"].keys.get("allowManagedHooksOnly") is True:
-        span, help_ = (
-            settings["managed"].whole(),
-            "put the hook into the settings of the administrator",
-        )
+        span = settings["managed"].whole()
+        help_ = "put the hook into the settings of the administrator"
         yield PolicyError(f"{not_run}`allowManagedHooksOnly`", span, help=help_)
 
 

@@ -16,8 +16,7 @@ from policy.core.values import field, frozen
 
 _PAGES: Final = Path(__file__).parent
 _PARTS: Final = re.compile(
-    r"\A---\n(?P<header>.*?)^---\n+# (?P<title>[^\n]+)\n\n(?P<text>.*)\Z",
-    re.MULTILINE | re.DOTALL,
+    r"\A---\n(?P<header>.*?)^---\n+# (?P<title>[^\n]+)\n\n(?P<text>.*)\Z", re.MULTILINE | re.DOTALL
 )
 
 
@@ -49,11 +48,6 @@ def page(code: str) -> CataloguePage:
     header = yaml.safe_load(found["header"]) if found else {}
     if found is None or header.get("code") != code:
         raise ValueError(f"{code}.md: expected a header with `code: {code}`, a title and a text")
-    return CataloguePage(
-        code,
-        Severity(header["severity"]),
-        tuple(header.get("hosts", ())),
-        found["title"],
-        found["text"],
-        header.get("shown", ""),
-    )
+    severity, hosts = Severity(header["severity"]), tuple(header.get("hosts", ()))
+    shown = header.get("shown", "")
+    return CataloguePage(code, severity, hosts, found["title"], found["text"], shown)

@@ -120,10 +120,7 @@ def _common_path(entry: Entry, dialect: Dialect) -> Entry:
 
 
 # Kinds that are made of several arguments and look at these by their own names, and text.
-_AS_TEXT: Final = (
-    *(ArgumentKind.FILES, ArgumentKind.JOINED, ArgumentKind.JSON),
-    ArgumentKind.LENIENT,
-)
+_AS_TEXT: Final = (ArgumentKind.FILES, ArgumentKind.JOINED, ArgumentKind.JSON, ArgumentKind.LENIENT)
 
 
 def _argument(argument: Argument, tool: str) -> Argument:

@@ -194,8 +194,7 @@ def ignored(source: Source) -> tuple[list[Suppression], tuple[Finding, ...]]:
         document.check()
     except HostErrors as error:
         then = "nothing is suppressed"
-        level = Severity.WARNING
-        return [], Finding.of(error, "bad-suppression", severity=level, consequence=then)
+        return [], Finding.of(error, "bad-suppression", severity=Severity.WARNING, consequence=then)
     return entries, ()
 
 

@@ -240,22 +240,13 @@ class GapGroup:
     gaps: tuple[ReadingGap, ...]
 
 
-def escalations(agents: Iterable[AgentAudit]) -> list[GapGroup]:
-    """Return what the host grants beyond what is declared."""
-    return _groups((agent.name, agent.escalations) for agent in agents)
-
-
-def dead_rules(agents: Iterable[AgentAudit]) -> list[GapGroup]:
-    """Return what the files grant and the host refuses."""
-    return _groups((agent.name, agent.dead_letters) for agent in agents)
-
-
-def _groups(found: Iterable[tuple[str, Iterable[ReadingGap]]]) -> list[GapGroup]:
+def gap_groups(agents: Iterable[AgentAudit], which: str) -> list[GapGroup]:
+    """Return the gaps of agents that are alike, *which* are ``escalations`` or ``dead_letters``."""
     once: dict[Hashable, dict[str, ReadingGap]] = {}
-    for name, gaps in found:
-        for gap in gaps:
+    for agent in agents:
+        for gap in getattr(agent, which):
             key = (gap.tool, str(gap.call), gap.effects, _why(gap.before), gap.below)
-            once.setdefault(key, {}).setdefault(name, gap)
+            once.setdefault(key, {}).setdefault(agent.name, gap)
     groups: dict[Hashable, tuple[tuple[str, ...], list[ReadingGap]]] = {}
     for members in once.values():
         gap, who = next(iter(members.values())), tuple(members)
@@ -265,7 +256,5 @@ def _groups(found: Iterable[tuple[str, Iterable[ReadingGap]]]) -> list[GapGroup]
 
 
 def _why(decision: Decision) -> Hashable:
-    return tuple((one.rule, one.place) for one in decision.because) or (
-        decision.reason,
-        decision.links,
-    )
+    rules = tuple((one.rule, one.place) for one in decision.because)
+    return rules or (decision.reason, decision.links)

@@ -27,12 +27,7 @@ class ComparedChains:
     """
 
     def __init__(
-        self,
-        before: ReadingSide,
-        after: ReadingSide,
-        known: Known,
-        *,
-        one_sided: bool = True,
+        self, before: ReadingSide, after: ReadingSide, known: Known, *, one_sided: bool = True
     ) -> None:
         is_started_alike = (before.starts, before.alone) == (after.starts, after.alone)
         is_same = is_started_alike and is_met_alike(before.reading, after.reading)

@@ -12,14 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from policy.core.effect import Effect
 from policy.core.values import define
-from policy.tables.chain import (
-    Attenuated,
-    Link,
-    Reading,
-    SpawnDenied,
-    handed_down,
-    spawn_call,
-)
+from policy.tables.chain import Attenuated, Link, Reading, SpawnDenied, handed_down, spawn_call
 from policy.tables.dialect import ArgumentKind
 from policy.tables.parameters import calls_beside
 from policy.tables.ruleset import RuleSet

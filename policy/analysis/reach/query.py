@@ -100,8 +100,10 @@ def _refusal(
     """Return why an agent cannot make *calls*, by a chain that reaches it, or its start."""
     found: list[Answer] = []
     for chain in chains:
-        decided = ((call, chain.decide(*call)) for call in calls)
-        found += [unexplained.shown(chain, *each) for each in decided if not _is_granted(each[1])]
+        for call in calls:
+            decision = chain.decide(*call)
+            if decision.effect is Effect.DENY:
+                found.append(unexplained.shown(chain, call, decision))
     for start in starts if not found else ():
         try:
             chain = Chain.start(start, reading)
@@ -112,10 +114,6 @@ def _refusal(
                 found.append(unexplained.shown(chain, call, denied.decision))
     # A rule that refuses says more than that no rule grants.
     return min(found, key=lambda one: not one.because, default=unexplained)
-
-
-def _is_granted(decision: Decision) -> bool:
-    return decision.effect is not Effect.DENY
 
 
 @frozen
@@ -190,7 +188,7 @@ class GrantedCalls:
             self._known[key] = found
         for each in self._known[key]:
             decision = chain.decide(each.tool, each.call)
-            if _is_granted(decision):
+            if decision.effect is not Effect.DENY:
                 yield (each.tool, each.call), decision
 
     def at_most(self, table: Table) -> None:

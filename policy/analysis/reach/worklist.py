@@ -212,8 +212,7 @@ class Worklist:
         sides = tuple(zip(self._moves, (pair.before, pair.after), strict=True))
         targets = [side.startable(at) if at is not None else 0 for side, at in sides]
         # Pairs behind which the same follows start every agent once.
-        before, after = (side.incoming(at) if at is not None else None for side, at in sides)
-        key = before, after
+        key = tuple(side.incoming(at) if at is not None else None for side, at in sides)
         followed = self._followed.setdefault(key, [0, 0, 0])
         both = targets[0] & targets[1]
         for number, mask in enumerate((both, targets[0] & ~both, targets[1] & ~both)):

@@ -196,9 +196,7 @@ def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
                     for key in _ARGUMENTS if file.suffix == ".parquet" else ():
                         # A column has every argument of any call.
                         if isinstance(call := said.get(key), dict):
-                            said[key] = {
-                                one: each for one, each in call.items() if each is not None
-                            }
+                            said[key] = {k: v for k, v in call.items() if v is not None}
                     yield evolve(_read(said, name), times=times)
     except duckdb.Error as error:
         msg = f"cannot be read: {str(error).partition(chr(10))[0]}"

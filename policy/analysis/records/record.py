@@ -42,9 +42,8 @@ class Record:
     ) -> Record:
         """Return the record of a decision."""
         rules = tuple(because.rule for because in decision.because)
-        return cls(
-            chain, tool, dict(call), decision.effect, decision.reason.value, rules, decision.table
-        )
+        got = (decision.effect, decision.reason.value, rules, decision.table)
+        return cls(chain, tool, dict(call), *got)
 
 
 def line(record: Record) -> str:

@@ -70,10 +70,9 @@ class RecordDecider:
                 chain = Chain.start(first, there.reading(self._reading), place)
                 for name in names[1:]:
                     chain = chain.spawn(name)
+                self._chains[key] = chain
             except SpawnDenied as denied:
                 self._chains[key] = denied.decision
-            else:
-                self._chains[key] = chain
         return self._chains[key]
 
 

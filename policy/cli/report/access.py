@@ -10,6 +10,7 @@ from policy.analysis.reach.privileges import ANY_OTHER, SOME, ToolAccess, tool_a
 from policy.cli.report import document as doc
 from policy.cli.report.words import sentences
 from policy.core import expressions as re
+from policy.core.values import evolve
 
 # The classes of tools -> what their columns are called.
 CLASSES: Final[Mapping[str, str]] = sentences()["classes"]
@@ -95,28 +96,22 @@ def access_table(tools: Iterable[ToolAccess], most: int | None) -> doc.Block:
     """Return a row for the tools that are alike."""
     # What is denied as any other tool is needs no line.
     shown = (
-        tool
-        for tool in tools
-        if tool.name == ANY_OTHER
-        or tool.allowed
-        or tool.asked
-        or tool.otherwise in {"allow", "ask"}
+        one
+        for one in tools
+        if one.name == ANY_OTHER or one.allowed or one.asked or one.otherwise in {"allow", "ask"}
     )
-    rows = tuple(
-        (
-            doc.joined((doc.Ink(tool.name, "strong") for tool in members), most=most),
-            *(
-                doc.joined((doc.Ink(part, role) for part in parts), most=most)
-                for role, parts in (
-                    ("allow", members[0].allowed),
-                    ("ask", members[0].asked),
-                    ("deny", members[0].denied),
-                )
-            ),
-            doc.Ink(members[0].otherwise or "not available", members[0].otherwise or "dim"),
+    rows: list[tuple[doc.Text, ...]] = []
+    for members in doc.grouped(shown, lambda one: evolve(one, name="")):
+        first, named = members[0], [tool.name for tool in members]
+        columns = {
+            "strong": named,
+            "allow": first.allowed,
+            "ask": first.asked,
+            "deny": first.denied,
+        }
+        cells = (
+            doc.joined((doc.Ink(part, role) for part in parts), most=most)
+            for role, parts in columns.items()
         )
-        for members in doc.grouped(
-            shown, lambda tool: (tool.allowed, tool.asked, tool.denied, tool.otherwise)
-        )
-    )
-    return doc.Grid(("tool", "allowed", "asked", "denied", "otherwise"), rows)
+        rows.append((*cells, doc.Ink(first.otherwise or "not available", first.otherwise or "dim")))
+    return doc.Grid(("tool", "allowed", "asked", "denied", "otherwise"), tuple(rows))

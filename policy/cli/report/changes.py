@@ -127,11 +127,10 @@ class ChangeRow:
     @property
     def json(self) -> Object:
         """Its JSON shape."""
+        effect = {"subject": self.subject or None, "from": self.words[0], "to": self.words[1]}
         return {
             "class": self.kind,
-            "effects": [
-                {"subject": self.subject or None, "from": self.words[0], "to": self.words[1]}
-            ],
+            "effects": [effect],
             "witnesses": [{"tool": tool, "input": dict(called)} for tool, called in self.calls],
             "agents": self.agents,
         }

@@ -61,9 +61,8 @@ def _lines(blocks: Iterable[doc.Block], level: int) -> list[str]:
     found: list[str] = []
     before: doc.Block | None = None
     for block in blocks:
-        if before is not None and not (
-            isinstance(before, doc.Item) and isinstance(block, doc.Item)
-        ):
+        is_one_list = isinstance(before, doc.Item) and isinstance(block, doc.Item)
+        if before is not None and not is_one_list:
             found.append("")
         found += _block(block, level)
         before = block
@@ -87,9 +86,8 @@ def _block(block: doc.Block, level: int) -> list[str]:
             inner = _lines(body, level + 1)
             if not folded:
                 return [f"{'#' * level} {inline(title)}", "", *inner]
-            shown = html.escape(
-                "".join(p if isinstance(p, str) else p.text for p in doc.pieces(title))
-            )
+            plain = "".join(p if isinstance(p, str) else p.text for p in doc.pieces(title))
+            shown = html.escape(plain)
             return [f"<details><summary>{shown}</summary>", "", *inner, "", "</details>"]
         case doc.Grid(heads, rows) if not any(heads):
             joined = (" · ".join(filter(None, map(inline, row))) for row in rows)

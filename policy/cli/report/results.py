@@ -130,9 +130,8 @@ def _lines(finding: Finding) -> list[str]:
 
 def _location(result: Result, place: Place) -> Object:
     # A relative reference: a colon in its first segment would be a scheme (RFC 3986, 4.2).
-    location: Object = {
-        "artifactLocation": {"uri": quote(place.file.encode("utf-8", "surrogatepass"))}
-    }
+    uri = quote(place.file.encode("utf-8", "surrogatepass"))
+    location: Object = {"artifactLocation": {"uri": uri}}
     if result.end is not None:
         start = {"startLine": place.line, "startColumn": place.column}
         location["region"] = start | dict(zip(("endLine", "endColumn"), result.end, strict=True))

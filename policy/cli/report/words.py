@@ -56,9 +56,8 @@ def _call_text(tool: str, call: Mapping[str, object]) -> str:
         if isinstance(value, str) and value:
             for mark, does in _FILES.items():
                 if tool.endswith(mark):
-                    return (
-                        f"{visible(tool.removesuffix(mark))} {does} {visible(relative_path(value))}"
-                    )
+                    file = visible(relative_path(value))
+                    return f"{visible(tool.removesuffix(mark))} {does} {file}"
             if field in _PATHS:
                 value = relative_path(value)
             if field in _PRIMARY:
@@ -226,9 +225,8 @@ def _finding_item(members: Sequence[Finding], most: int | None) -> doc.Block:
     if len(members) == 1:
         return item
     places = (doc.Ink(str(one.place) if one.span else one.file, "file") for one in members[1:])
-    return doc.Item(
-        item.head, (*item.body, doc.Labelled((("also", doc.joined(places, most=most)),)))
-    )
+    also = doc.Labelled((("also", doc.joined(places, most=most)),))
+    return doc.Item(item.head, (*item.body, also))
 
 
 def findings_summary(findings: Iterable[Finding]) -> str:
