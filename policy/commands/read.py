@@ -72,7 +72,7 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
     command = SimpleCommand()
     words, commands = command.words, [command]
     targets: list[Redirection] = []
-    position, operator, redirected = 0, "", False
+    position, operator = 0, ""
     text = text.strip(" \t\n")
     length, match_at = len(text), _TOKEN.match
     while position < length:
@@ -81,8 +81,8 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             return None
         position, kind = match.end(), match.lastindex
         if command.directed and kind in (_IS_PLAIN, _IS_QUOTED):
-            command.swallowed |= redirected
-            if (redirected or command.led) and all("=" in word.raw for word in words):
+            command.swallowed = True
+            if all("=" in word.raw for word in words):
                 return None  # rules know it by its text as well
         if kind == _IS_PLAIN:
             raw = match[4]
@@ -98,33 +98,30 @@ def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over fi
             if words[0].plain in _NOT_FIRST:
                 return None
         elif kind == _IS_OPERATOR:
-            if not words and (match[6] != "\n" or operator in ("|", "|&")):
-                return None  # nothing to join
-            operator = match[6] if words or match[6] != "\n" else operator
-            redirected = False
             if words:
-                is_pipe = match[6] in ("|", "|&")
+                operator = match[6]
+                is_pipe = operator in ("|", "|&")
                 command.piped |= is_pipe
                 command = SimpleCommand(piped=is_pipe)
                 words = command.words
                 commands.append(command)
+            elif match[6] != "\n" or operator in ("|", "|&"):
+                return None  # nothing to join
+        elif not words:
+            return None  # a redirection in front, or alone
         else:
-            redirected |= bool(words)
             command.directed = True
-            command.led |= not words
             if kind == _IS_FILE:
-                # Digits may belong to the redirection behind them.
-                name, is_descriptor = match[3], text[position : position + 1] in ("<", ">")
-                if name[:2] == "//" or (name.isdigit() and is_descriptor):
-                    return None
-                writes = ">" in match[2]
+                name, writes = match[3], ">" in match[2]
+                if name.startswith("//") or name.isdigit():
+                    return None  # digits may belong to the redirection behind them
                 targets.append(Redirection(name, writes))
                 command.fills |= writes
     if not words:
-        if operator != ";" or command.led:
-            return None  # nothing, or a redirection alone
+        if operator != ";":
+            return None
         commands.pop()
-    if not commands or ("=" in text and any(map(_sets_at_length, commands))):
+    if any(map(_sets_at_length, commands)):
         return None
     return Script(commands, targets, split=any(each.piped for each in commands), plain=True)
 
@@ -157,6 +154,9 @@ def _quoted(raw: str) -> Word:
 # An operator, longest first. `&>` and friends are redirections.
 _REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
 _OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|\n]")
+_COMMENT = re.compile(r"#[^\n]*")
+_SINGLE = re.compile(r"'[^']*('?)")
+_SUBSTITUTION = re.compile(r"\$\(|`")
 _ORDINARY = re.compile(r"[^ \t\n'\"\\`$();&|<>]+")
 _QUOTED = re.compile(r"[^\"\\`$]+")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
@@ -200,9 +200,8 @@ class Scanner:
             elif character in " \t":
                 self._end_word()
                 self.position += 1
-            elif character == "#" and not self._started:
-                end = text.find("\n", self.position)
-                self.position = length if end < 0 else end
+            elif not self._started and (match := _COMMENT.match(text, self.position)):
+                self.position = match.end()
             elif character in "()":
                 # Groups, subshells, functions: what is inside is a command too.
                 self.script.note(character, UNSEEN)
@@ -247,10 +246,9 @@ class Scanner:
     def _character(self, character: str) -> None:
         word, text = self._word, self.text
         self._started = True
-        if character == "'":
-            end = text.find("'", self.position + 1)
-            quoted = text[self.position : end + 1 if end >= 0 else len(text)]
-            if end < 0:
+        if match := _SINGLE.match(text, self.position):
+            quoted = match[0]
+            if not match[1]:
                 self.script.note(quoted, UNCLOSED)
             if "\0" in quoted:
                 self.script.note(quoted, DIFFER)
@@ -262,8 +260,8 @@ class Scanner:
             if following in ("", "\n"):
                 self.script.note(character + following, UNCLOSED)
             self._take(character + following, "" if following == "\n" else following)
-        elif character == "`" or text.startswith("$(", self.position):
-            self._substitution(2 if character == "$" else 1)
+        elif match := _SUBSTITUTION.match(text, self.position):
+            self._substitution(match[0])
         elif character == "$":
             self._variable(quoted=False)
         else:
@@ -311,8 +309,8 @@ class Scanner:
                     self.script.note("\\\n", DIFFER)
                 plain = following if following in '$`"\\' else character + following
                 self._take(character + following, "" if following == "\n" else plain)
-            elif character == "`" or text.startswith("$(", self.position):
-                self._substitution(2 if character == "$" else 1)
+            elif match := _SUBSTITUTION.match(text, self.position):
+                self._substitution(match[0])
             elif character == "$":
                 self._variable(quoted=True)
             else:
@@ -323,25 +321,25 @@ class Scanner:
                 self._take(run, run)
         self.script.note(text[start:], UNCLOSED)
 
-    def _substitution(self, opening: int) -> None:
+    def _substitution(self, opening: str) -> None:
         # What is substituted runs as well: its text becomes commands of its
         # own, and the word it stands in is not a literal any more.
-        began, start = self.position, self.position + opening
+        began, start = self.position, self.position + len(opening)
         self._word.literal = self._word.known = False
-        self._take(self.text[began:start], "")
+        self._take(opening, "")
         if self.depth >= limits.NESTING:
-            self.script.note(self.text[began:start], UNSEEN)
-            self._open += opening - 1
+            self.script.note(opening, UNSEEN)
+            self._open += opening == "$("
             return  # what is inside is read as if it stood here
         text, begins = self.text, start
-        if opening == 1:
+        if opening == "`":
             end = text.find("`", start)
             self.position = len(text) if end < 0 else end
             text, begins = text[start : self.position], 0
         inside = Scanner(text, self.depth + 1, begins, resumes=self.resumes)
         inside._pieces = self._pieces
-        inside.run(within=opening > 1)
-        if opening > 1:
+        inside.run(within=opening == "$(")
+        if opening == "$(":
             self.position = inside.position
         self.position += 1
         self._pieces = inside._pieces
@@ -389,7 +387,7 @@ class Scanner:
         """Note the values of variables that a command of assignments alone sets."""
         found: list[tuple[Word, re.Match[str]]] = []
         for word in words:
-            match = ASSIGNMENT.match(word.plain) if "=" in word.plain else None
+            match = ASSIGNMENT.match(word.plain)
             if match is None:
                 return
             found.append((word, match))

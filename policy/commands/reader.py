@@ -101,8 +101,8 @@ BOXES: Final = frozenset({"busybox", "toybox"})
 
 _ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
 
-# What no name of a program has that is one as it stands: a path, an assignment, a glob.
-_IN_NAMES = frozenset("/=!~*?[]^")
+# What no name of a program has that is one as it stands: a path, `sudo.exe`, an assignment, a glob.
+_IN_NAMES = frozenset("/=!~*?[]^.")
 
 
 @cache

@@ -220,7 +220,7 @@ def basename(program: str) -> str:
 
 def is_assignment(word: Word) -> bool:
     """Whether *word* sets a variable."""
-    return "=" in word.raw and ASSIGNMENT.match(word.raw) is not None
+    return ASSIGNMENT.match(word.raw) is not None
 
 
 @frozen(cache_hash=True)
@@ -290,7 +290,7 @@ def _behind(name: str) -> _Thread:
 @lru_cache(maxsize=4096)
 def _after_first(text: str, shell: Shell) -> _Threads:
     """Return how the word behind the first one of a command may be read, if that leads others."""
-    if "=" in text and ASSIGNMENT.match(text):
+    if ASSIGNMENT.match(text):
         return frozenset({_COMMAND})
     name = basename(text)
     if name in shell.wrapping.names or name in ("time", "function"):

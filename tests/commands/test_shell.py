@@ -12,8 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from policy.commands.knowledge import Shell
-from policy.commands.reader import Command, Redirection, read_command
+from policy.commands import read
+from policy.commands.knowledge import Program, Programs, Shell
+from policy.commands.reader import (
+    DIFFER,
+    UNCLOSED,
+    UNKNOWN,
+    UNSEEN,
+    Command,
+    Redirection,
+    read_command,
+)
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.hosts.claude.dialect import _SHELL as HOST
@@ -321,6 +330,185 @@ def test_behind_an_option_that_nobody_knows_any_program_is_feared() -> None:
         assert table(rule).decide("Bash", call).effect is Effect.DENY
 
 
+# --- what is doubted, and what commands are known by --------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "doubts"),
+    [
+        ("ls {a", [("{a", UNKNOWN)]),
+        ("ls a}", [("a}", UNKNOWN)]),
+        ("ls a\\", [("\\", UNCLOSED)]),
+        ("ls \\\nx", [("\\\n", UNCLOSED)]),
+        ("ls \\a", []),
+        ("ls 'a", [("'a", UNCLOSED)]),
+        ("ls 'a' 'b'", []),
+        ('ls x "a', [('"a', UNCLOSED)]),
+        ('ls "a\\b\\$c"', []),
+        ("ls `a`", [("`a`", UNKNOWN)]),
+        ("ls $(a; b)", [("$(a; b)", UNKNOWN)]),
+        ('ls "`a`" b', [("`a`", UNKNOWN)]),
+        ('ls "$(a)" b', [("$(a)", UNKNOWN)]),
+        ("ls >", [(">", UNCLOSED)]),
+        ("ls a\0", [("a\0", DIFFER)]),
+        ("ls 'a\0'", [("'a\0'", DIFFER)]),
+        ('ls \\x "a\0"', [("a\0", DIFFER)]),
+        ('ls "a\\\nb"', [("\\\n", DIFFER)]),
+        ("ls a\r", [("a\r", DIFFER)]),
+        ("ls $x $y", [("$x", UNKNOWN)]),
+        ("ls $", [("$", UNKNOWN)]),
+        ('ls "$HOME"', []),
+        ("ls $HOME", [("$HOME", UNKNOWN)]),
+        ("(ls)", [("(", UNSEEN), (")", UNSEEN)]),
+        ("ls & x", [("&", UNSEEN)]),
+        ("ls ;; x", [(";;", UNSEEN)]),
+        ("ls <<E", [("<<", UNSEEN)]),
+        ("ls <>f", [("<>", UNSEEN)]),
+        ("ls <<<f", []),
+        ("ls <<<$x", [("$x", UNKNOWN)]),
+        ("test 'a[$(ls)]'", [("test 'a[$(ls)]'", DIFFER)]),
+        ("test 'a[`ls`]'", [("test 'a[`ls`]'", DIFFER)]),
+        ("test 'a[0]' '$(ls)' '`ls`'", []),
+        ("ls 'a[$(ls)]'", []),
+        ("l* a", [("l* a", DIFFER)]),
+        ("sudo l* a", [("sudo l* a", DIFFER)]),
+        ("=ls a", [("=ls a", DIFFER)]),
+        ("ls =a [ab] *", []),
+        ("[ a ]", []),
+        ("A=1 B=2", [("A=1 B=2", DIFFER)]),
+        ("A=1", [("A=1", "is no plain name of a program")]),
+        ("A=1 ls", [("A=1", "is no plain name of a program")]),
+        ("A.b=1 ls", []),
+        ("'ls' a", [("'ls'", "is no plain name of a program")]),
+        ("if ls", [("if", "is no plain name of a program")]),
+        ("cd a; cd b >f", [("cd a; cd b >f", "goes to more than one folder")]),
+        ("cd a; cd b", []),
+        ("cd a; ls >f", []),
+        # Of what a command holds that is doubted as a whole nothing more is told.
+        ("(A=1 ls)", [("(", UNSEEN), (")", UNSEEN)]),
+    ],
+)
+def test_what_no_rule_may_allow_is_told_with_its_reason(
+    text: str, doubts: list[tuple[str, str]]
+) -> None:
+    command = read_command(text, SHELL)
+    assert [(each.text, each.why) for each in command.ambiguities] == doubts
+    assert _grantable(command) is not bool(doubts)
+
+
+@pytest.mark.parametrize(
+    ("text", "granted", "known", "possible"),
+    [
+        ("ls a", "ls a", set(), set()),
+        ("ls 'a'", "ls 'a'", {"ls a"}, set()),
+        ("ls '' a", "ls '' a", {"ls  a"}, set()),
+        ("'' rm x", "'' rm x", {" rm x", "rm x"}, set()),
+        ("'ls' ''", "'ls' ''", {"ls ", "ls"}, set()),
+        ("'ls' a", "'ls' a", {"ls a"}, set()),
+        ("/bin/rm x", "/bin/rm x", {"rm x"}, set()),
+        ("timeout.EXE 5 rm x", "timeout.EXE 5 rm x", {"rm x"}, set()),
+        ("C:\\\\bin\\\\sudo rm x", "C:\\\\bin\\\\sudo rm x", {"C:\\bin\\sudo rm x", "rm x"}, set()),
+        ("nice --adjustment=5 ls x", "ls x", {"nice --adjustment=5 ls x"}, set()),
+        # An option that nobody knows, with its value and perhaps with one.
+        ("nice --foo=5 ls x", "nice --foo=5 ls x", {"ls x"}, set()),
+        ("nice --foo ls x", "nice --foo ls x", set(), {"ls x", "x"}),
+        ("env - ls x", "env - ls x", set(), {"ls x", "x"}),
+        ("nice -- ls x", "ls x", {"nice -- ls x"}, set()),
+        ("timeout -- 5 ls x", "ls x", {"timeout -- 5 ls x"}, set()),
+        ("timeout -- -5 ls x", "timeout -- -5 ls x", {"-5 ls x"}, set()),
+        ("timeout 5 -- ls x", "ls x", {"timeout 5 -- ls x"}, set()),
+        ("sudo A=1 ls", "sudo A=1 ls", {"A=1 ls", "ls"}, set()),
+        ("A+=1 ls", "A+=1 ls", {"ls"}, set()),
+        ("x=rm; $x y", "$x y", {"rm y", "y"}, set()),
+        ("x='rm'; $x y", "$x y", {"rm y", "y"}, set()),
+        ("x=r*; $x y", "$x y", set(), set()),
+        ("x=1 ls; $x y", "$x y", set(), set()),
+    ],
+)
+def test_rules_know_a_command_by_these_texts(
+    text: str, granted: str, known: set[str], possible: set[str]
+) -> None:
+    part = read_command(text, SHELL).parts[-1]
+    assert part.text == granted
+    assert ({*part.match_texts}, {*part.possible_texts}) == (known, possible)
+
+
+_PLAIN = [
+    "git add . && git commit -m 'x' 2>&1 | tail -5", "make; ", "\nls\n\nls a\n", "a || b |& c", "ls >f x", "x=1",
+    "ls '*' a*", 'echo "{a}" \'b c\'', "ls <f >>g 2>/dev/null", "cd a\nls 'a'\"b\"", "x='a b'; ls", "a;\nb",
+]  # fmt: skip
+_SNIPPETS = [
+    *"ab=12?*{}~ ;|<>\n\t#", "x=1", "'q r'", '"s"', "//", "/", "-c", "||", "&&", ">>", "2>", "&>", ">&1", "2>&1",
+    "> /dev/null", "if", "time", "export", "[[", "|&", ">|", "cd", "sudo", "ls ", " ", " ",
+]  # fmt: skip
+
+
+def test_what_one_expression_reads_is_read_as_the_scanner_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dice = random.Random(5)
+    texts = [
+        *_PLAIN,
+        *("".join(dice.choices(_SNIPPETS, k=dice.randint(1, 9))) for _ in range(4000)),
+    ]
+    texts = [text for text in texts if read.read_plain(text) is not None]
+    assert texts[: len(_PLAIN)] == _PLAIN
+    found = [read.read(text, SHELL) for text in texts]
+    monkeypatch.setattr(read, "read_plain", lambda _: None)
+    for text, command in zip(texts, found, strict=True):
+        assert command == read.read(text, SHELL), text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ls", [""]),
+        ("ls >f", ["directed fills"]),
+        ("ls <f; ls", ["directed", ""]),
+        ("ls 2>&1", ["directed"]),
+        ("ls >f x", ["directed fills swallowed"]),
+        ("ls <f 'x'", ["directed swallowed"]),
+        ("ls a >f; ls a", ["directed fills", ""]),
+        ("a | b |& c; d && e", ["piped", "piped", "piped", "", ""]),
+    ],
+)
+def test_a_plain_command_says_how_it_is_redirected_and_joined(text: str, said: list[str]) -> None:
+    script = read.read_plain(text)
+    assert script is not None
+    flags = ("directed", "fills", "swallowed", "piped")
+    told = [" ".join(f for f in flags if getattr(each, f)) for each in script.commands]
+    assert told == said
+    assert script.split is ("piped" in told)
+    assert script.plain
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("ls (a) b x", ["ls", "a", "b x", "ls b x"]),
+        ("(a) b", ["a", "b"]),
+        ("ls a (b) c d", ["ls a", "b", "c d", "ls a c d"]),
+        ("f (a (b) c d) e f", ["f", "a", "b", "c d", "a c d", "e f", "f e f"]),
+        ("f ((a) b) c", ["f", "a", "b", "c", "f c"]),
+        ("a) b", ["a", "b"]),
+        ("a (b", ["a", "b"]),
+        ("a (b) c (d) e", ["a", "b", "c", "a c", "d", "e", "a c e"]),
+        ("ls (a b) c > d e", ["ls", "a b", "c e", "ls c e"]),
+    ],
+)
+def test_to_some_a_command_goes_on_behind_a_group(text: str, commands: list[str]) -> None:
+    script = read.Scanner(text, resumes=True).run()
+    texts = [" ".join(word.raw for word in each.words) for each in script.commands]
+    assert [each for each in texts if each] == commands
+
+
+def test_what_is_known_of_programs_is_a_value() -> None:
+    known = Programs({"ls": Program()})
+    assert known == Programs({"ls": Program()})
+    assert known != Programs({"ls": Program(harmless=False)})
+    assert known != {"ls": Program()}
+
+
 # --- redirections ----------------------------------------------------------------
 
 
@@ -355,6 +543,27 @@ def test_behind_an_option_that_nobody_knows_any_program_is_feared() -> None:
         ("ls >/dev/null 2>&1", []),
         ("ls a2>f", [("f", True)]),
         ("ls 1<f", [("f", False)]),
+        ("ls >1 2>3", [("1", True), ("3", True)]),
+        ("ls 0<2 >x", [("2", False), ("x", True)]),
+        ('ls >"$HOME/f"', [("~/f", True), (None, True)]),
+        ('ls >"$PWD/f"', [("./f", True)]),
+        ('ls >"a$HOME/f"', [(None, True)]),
+        ("ls >$HOME/f", [(None, True)]),
+        ("ls >//f", [("//f", True), (None, True)]),
+        ("ls >/f", [("/f", True)]),
+        ("ls >'//f'", [("//f", True), (None, True)]),
+        ("ls >~", [("~", True), (None, True)]),
+        ("ls >~f", [(None, True)]),
+        ("ls <'f*'", [("f*", False), (None, False)]),
+        ("ls >'{f}'", [("{f}", True), (None, True)]),
+        ("ls <'{f}'", [("{f}", False)]),
+        ('ls "$(a >f)" >g', [("f", True), ("g", True)]),
+        ("ls <<<f", []),
+        # What follows a change of folder.
+        ("cd a >f", [("f", True), (None, True)]),
+        ("cd a <f", [("f", False), (None, False)]),
+        ("cd a </f", [("/f", False), ("/f", False)]),
+        ("cd a >/f", [("/f", True), (None, True)]),
     ],
 )
 def test_a_redirection_is_a_file_that_is_read_or_written(
