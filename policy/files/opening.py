@@ -225,7 +225,6 @@ _UNREADABLE = frozenset(
     " unreadable-policy".split()
 )
 
-
 # Folders and files of hosts; a link to one of these may lead to all that is denied.
 _WHERE_POLICIES_ARE = frozenset(
     ".a3s .claude .zeph a3s.session.yaml agent.acl agents instructions.md pikuri.host.yaml".split()

@@ -136,7 +136,7 @@ def _environment() -> dict[str, str]:
 
 @define(eq=False)
 class GitRevision(Tree):
-    """A folder as it was at a commit, tag, branch or tree. PolicyError where git knows none."""
+    """A folder as it was at a commit, tag, branch or tree; PolicyError where git knows none."""
 
     folder: Path = field(converter=Path)
     revision: str

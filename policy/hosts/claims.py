@@ -59,7 +59,7 @@ def call_of(matcher: Matcher, dialect: Dialect) -> tuple[str, dict[str, object]]
 
 
 def _arguments(text: str, matcher: Matcher) -> dict[str, object] | None:
-    """Return arguments written as JSON; None for a command or path that only begins so."""
+    """Return arguments that are JSON, None for other text; raise PolicyError for a mistake."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -76,7 +76,7 @@ class HostErrors(HostError, PolicyErrors):
 
 
 def as_host_errors(error: PolicyError, kind: str, prefix: str = "") -> HostErrors:
-    """Return *error* as mistakes of a host, which prints *prefix*, unless they are already."""
+    """Return *error* as mistakes of a host, behind its *prefix*, unless they are such already."""
     errors = error.errors if isinstance(error, PolicyErrors) else (error,)
     return HostErrors(
         one

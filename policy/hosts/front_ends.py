@@ -68,7 +68,7 @@ def writer_of(front_end: FrontEnd) -> Writer:
 
 
 def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the entries of a rule as the host of *dialect* reads it; PolicyError for none."""
+    """Return the entries of a rule as the host of *dialect* reads it, or raise PolicyError."""
     home = "claude.rules" if dialect.shell.reader == "claude" else "notation.semantics"
     host = import_module(f"policy.hosts.{home}")
     entries: tuple[Entry, ...] = host.entries_of(rule, effect, dialect)

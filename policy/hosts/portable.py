@@ -189,7 +189,10 @@ def _within(pattern: Pattern, other: Pattern) -> bool:
 
 
 def ranked(rules: ToolRules) -> tuple[dict[Effect, list[PortableLine]], Effect]:
-    """Return rules by effect and the default, granting no more, for a host that tries them so."""
+    """Return the rules by effect, and the default, for a host that tries deny, ask, allow in turn.
+
+    No call gets more than *rules* grants.
+    """
     lists: dict[Effect, list[PortableLine]] = {effect: [] for effect in Effect}
     default = rules.default
     for line in rules.lines:

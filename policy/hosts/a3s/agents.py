@@ -274,7 +274,7 @@ _FIELDS: Final = (
 
 
 def read_agent(source: Source, profile: A3sProfile = NEWEST) -> AgentDefinition:
-    """Return the agent of a file; raise all mistakes for which the host skips it (HostError)."""
+    """Return the agent of a YAML or Markdown file; raise HostError for one that the host skips."""
     markdown = source.name.endswith(".md")
     start, end, body = 0, len(source.text), len(source.text)
     if markdown:
@@ -528,7 +528,7 @@ class AgentDir:
 
 
 def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
-    """Return the agent directory at *root*; raise HostError, which refuses all of it."""
+    """Return the agent directory at *root*; raise HostError: one mistake refuses all of it."""
     prefix = f"{root}/" if root else ""
     there = [path for path in tree.paths() if path.startswith(prefix)]
     outside = [problem.path for problem in tree.problems() if problem.path.startswith(prefix)]

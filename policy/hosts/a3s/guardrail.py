@@ -177,7 +177,6 @@ class Guardrail:
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
-
 _TOOLS: Final = _DATA["tools"]
 _DEEPEST: Final = 16
 

@@ -52,10 +52,8 @@ class A3sProfile(HostVersion):
 
 NEWEST: Final = A3sProfile((9, 1, 2))
 
-
 finding: Final = FindingTexts("policy.hosts.a3s")
 refused: Final = ErrorTexts("a3s")
-
 
 TOOLS: Final = host_table("a3s", "tools")
 MODES: Final = tuple(TOOLS["modes"])
@@ -66,7 +64,11 @@ QUERIES: Final = tuple(TOOLS["queries"])
 
 @cache
 def dialect(profile: A3sProfile) -> Dialect:
-    """Return how the host reads calls: a rule for one tool ignores case, others see JSON."""
+    """Return how the host names tools and reads calls.
+
+    A rule that names one tool ignores case. One for a tool without an entry here sees all
+    arguments, as JSON.
+    """
     searches = TOOLS["one_search" if profile.one_search else "several_searches"]
     return Dialect(
         str(profile),
@@ -198,7 +200,7 @@ def lane_rule(text: str) -> Lane | None:
 
 @frozen(slots=False)
 class PermissionPolicy:
-    """The permissions of one session or agent; the order of the lists is that of the host."""
+    """The permissions of one session or agent; an ask rule cannot narrow an allow rule."""
 
     deny: tuple[PermissionRule, ...] = ()  # tried first
     allow: tuple[PermissionRule, ...] = ()  # tried next; since 9.0 it may contain lanes

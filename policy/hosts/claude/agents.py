@@ -218,7 +218,7 @@ _OWN_KEYS: Final = ("tools", "disallowedTools", "color", "permissionMode")
 
 
 def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
-    """Return whether a file has the front matter of an agent: *certainly*, by a key of its own."""
+    """Return whether a file has the front matter of an agent; *certainly* with a key of its own."""
     header = header_of(source)
     if "\nname:" not in header or "\ndescription:" not in header:
         return False

@@ -280,7 +280,7 @@ class _Files:
                 self.skills[role.scope] = evolve(skill, folder=folder)
 
     def _unread(self, role: Role, error: PolicyError) -> None:
-        """Note what cannot be read, and start no agent that it may define: a folder any."""
+        """Note what cannot be read; start no agent that it, or a file in a folder, may define."""
         consequence = "nothing it says is in force here"
         if role.kind == "settings":
             self.settings.append(Settings(role.scope, unknown=True))

@@ -12,7 +12,6 @@ from policy.hosts.claude.data.tools import server_name
 # The version whose behaviour was measured.
 VERSION = "2.1.329"
 
-
 # Tools of MCP servers, by server; None is not known, so all may be there.
 Servers = Mapping[str, tuple[str, ...]] | None
 

@@ -226,7 +226,6 @@ def _power_shell_lines(rule: RuleText, content: str) -> RuleLines:
 
 _PARAMETER: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*(.*)", re.DOTALL)
 
-
 # The program of that name.
 _COMMAND: Final = ("Bash", "command:*")
 

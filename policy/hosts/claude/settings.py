@@ -307,7 +307,7 @@ class _Reader:
         return found
 
     def _holds_back(self, node: MappingNode, rules: Iterable[SettingsRule]) -> bool:
-        """Return whether the host ignores allow rules, since a list to deny or ask has no rule."""
+        """Return whether allow rules are held back: a list to deny or ask has entries, no rule."""
         are_rules = {rule.effect for rule in rules if _is_rule(rule)}
         holds = False
         for name in ("deny", "ask"):

@@ -51,7 +51,10 @@ def _commands(
     before: str = "",
     programs: Mapping[str, Program] = READ_ONLY_PROGRAMS,
 ) -> Iterator[str]:
-    """Yield commands that run without a rule: some calls are not *granted*, no rule names those."""
+    """Yield the commands that run without a rule and of which not all calls are *granted*.
+
+    If some are granted, no rule can name the rest alone, so all are yielded.
+    """
     for name, program in programs.items():
         text = f"{before}{name}"
         if all(covers(pattern, granted) for pattern in notations.commands(f"{text} *")):

@@ -438,7 +438,7 @@ class Registered:
         return tuple(dict.fromkeys(tool for tool in self.known if tool in named))
 
     def available(self, chain: tuple[str, ...], tool: str) -> bool:
-        """Return whether the last agent of *chain*, below the host, has *tool*; or HostError."""
+        """Return whether the last agent of *chain*, below the host, has *tool*, or HostError."""
         for agent in chain[:1]:
             self.persona(agent)
         if len(chain) > 1:
@@ -607,7 +607,7 @@ def declared_reading(host: Host, done: Registered) -> DeclaredReading:
 
 
 def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
-    """Return what the host does: as declared, but some agents have a new folder each start."""
+    """Return what the host does: as declared, but a persona may have a new folder each start."""
     declared = declared_reading(host, done)
 
     def step(parent: Link, agent: str) -> Link:

@@ -416,7 +416,7 @@ def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
 
 
 def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
-    """Write *definition* to ``<folder>/<name>.md`` at once; return the file. Raises HostError."""
+    """Write *definition* to ``<folder>/<name>.md`` atomically; return it. Raises HostError."""
     validate_name(definition.name)
     target = Path(folder) / f"{definition.name}.md"
     try:

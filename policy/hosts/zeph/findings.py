@@ -68,7 +68,7 @@ def entry_findings(
 # Hooks are never run here. Zeph runs them also for calls that lists then deny, and a failure blocks
 # nothing, also with ``fail_closed``.
 def matches(matcher: str, tool: str) -> bool:
-    """Return whether a name between ``|`` is part of *tool*, in exact case; ``*`` is no star."""
+    """Return whether a name between ``|``, in exact case, is in *tool*; ``*`` is no wildcard."""
     return any(token in tool for token in matcher.split("|") if token)
 
 

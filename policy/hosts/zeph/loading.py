@@ -284,7 +284,6 @@ SECTIONS: Final = {
 _NAMED: Final = ".zeph/config.toml"
 CONFIG_FILES: Final = ("config/default.toml", ".config/zeph/config.toml", _NAMED)
 
-
 # The scopes of the folders of definitions, the one with the highest priority first.
 _SCOPES: Final = {PROJECT: "project", USER: "user"}
 

@@ -319,7 +319,6 @@ class PolicyEnforcer:
 # Parts of globs that a star widens, and a sign with another meaning in entries.
 _NO_STAR: Final = re.compile(r"\[!?\]?[^\]]*\]|\?|/?\*\*/?|\A=")
 
-
 # Rules see the shell under this name only.
 _SHELL: Final = "shell"
 _SHELLS: Final = ("bash", "sh", _SHELL)
@@ -500,7 +499,6 @@ _SHELL_DIALECTS: Final = {
     for loose in (False, True)
 }
 
-
 # A refused program, or several words: a refused start of a command; and where it is written.
 BlockedCommand = tuple[str, Span | None]
 
@@ -526,7 +524,6 @@ def _joined(*tokens: Iterable[Token]) -> Pattern:
 _BEFORE: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, "/"])
 _AFTER: Final[tuple[list[Token], ...]] = ([], [" ", Gap.ANY], [".", Gap.ANY])
 _FURTHER: Final[tuple[list[Token], ...]] = ([Gap.ANY],)
-
 
 # A character that ends the name of a program.
 _END: Final = OneOf(frozenset(string.ascii_letters + string.digits + "_-."), negated=True)
@@ -661,7 +658,7 @@ class SessionPermissions:
         return Table.of(self.rule_set(RAW)).decide(tool, {field: text})
 
     def rule_set(self, dialect: Dialect, *, gated: bool = False) -> RuleSet:
-        """Return the policy as rules; *gated* behind trust, tools without rules pass."""
+        """Return the policy as rules; *gated* by trust first, it lets other tools through."""
         named = f"autonomy: {self.autonomy.value}"
         if self.autonomy is Autonomy.FULL:
             return RuleSet((Entry("*", Effect.ALLOW, rule=named),), Effect.ALLOW, dialect)

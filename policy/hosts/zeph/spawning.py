@@ -115,7 +115,7 @@ class SpawnContext:
             yield find("isolation-weakened", file=SESSION, name=name, of=to)
 
     def then(self, *, allowlist: frozenset[str] | None, forward: Forward) -> SpawnContext:
-        """Return the context of an agent started here, where *allowlist* may be called."""
+        """Return the context of an agent that is started here; this one may call *allowlist*."""
         if forward is Forward.NOTHING:
             return SpawnContext()
         inherited = self.inherited_tool_allowlist if forward is Forward.RECEIVED else allowlist
@@ -200,7 +200,7 @@ class ZephOptions:
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Return whether a glob matches a skill, in exact case: ``a*b*`` ends with the text ``b*``."""
+    """Return whether a glob, of which the first ``*`` alone is a wildcard, matches a skill."""
     prefix, star, suffix = pattern.partition("*")
     if not star:
         return pattern == name
@@ -398,7 +398,7 @@ def _remembering(
 
 
 def _list_entries(effective: Effective, options: ZephOptions) -> Iterator[Entry]:
-    """Yield entries of the lists for each place of an id. A star matches none but by issue 970."""
+    """Yield an entry for each place of an id in the lists in force; stars count in issue 970."""
     written: dict[tuple[str, Effect], list[tuple[str, Place | None]]] = {}
     for name, effect, rule, place in _named(effective.definition, options.config):
         written.setdefault((normalize(name), effect), []).append((rule, place))

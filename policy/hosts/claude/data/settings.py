@@ -11,7 +11,6 @@ from policy.hosts.fields import Keys
 
 _DATA: Final = table("settings")
 
-
 # Reads and edits are kept in working folders.
 READS_INSIDE: Final = "blockReadsOutsideWorkingDirectories"
 EDITS_INSIDE: Final = "blockWritesOutsideWorkingDirectories"
@@ -32,7 +31,6 @@ TOOLS_OFF: Final = {
     key: (off["value"], tuple(off["tools"].split())) for key, off in _DATA["tools_off"].items()
 }
 
-
 # What switches one on, in letters of any case.
 ON: Final = frozenset({"1", "true", "yes", "on"})
 
@@ -49,7 +47,6 @@ AGENTS_OFF: Final = {
 TOOLS_OFF_VARIABLE: Final = {
     name: tuple(tools.split()) for name, tools in _DATA["variables"]["tools_off"].items()
 }
-
 
 _KINDS: Final[Mapping[str, ValueShape]] = {
     **{kind.name.lower(): kind for kind in ValueKind},
@@ -97,7 +94,6 @@ VALUES: Final = _object(_DATA["values"])
 
 # What the fields of a hook must be where they are given.
 FIELDS: Final = dict(_fields(_DATA["hook_fields"]))
-
 
 _HOOKS: Final = _DATA["hooks"]
 

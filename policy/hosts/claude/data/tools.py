@@ -12,7 +12,6 @@ from policy.tables.dialect import Argument, ArgumentKind, Input, InputKind, Inpu
 _DATA: Final = table("tools")
 _TOOLS: Final[Mapping[str, Mapping[str, Any]]] = _DATA["tools"]
 
-
 _REWRITTEN: Final = re.compile(r"[^A-Za-z0-9_*-]")
 
 

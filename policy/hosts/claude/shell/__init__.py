@@ -12,7 +12,6 @@ from policy.hosts.claude.shell.scripts import read_whole as read
 
 __all__ = ["CommandRules", "canonical_powershell", "read", "read_powershell"]
 
-
 # Of PowerShell. What could hold another command (variables, script blocks, groups, escapes, the
 # call operator) is not read: no rule grants it, and rules that deny apply to what may be a command.
 _TOKEN: Final = re.compile(

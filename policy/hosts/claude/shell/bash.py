@@ -237,7 +237,6 @@ _QUOTING: Final = re.compile(r"['\"\\]")
 _ESCAPED_BRACES: Final = re.compile(r"\{[^{]*\\\}|\{[^}]*\\\{")
 _QUOTED_BRACES: Final = re.compile(r"\{\S*(?:,|\.\.)\S")
 
-
 _QUOTED: Final = frozenset({"string", "raw_string", "ansi_c_string", "expansion"})
 
 # What a grammar takes for a text in an expansion.
@@ -248,10 +247,8 @@ _TWICE_ALIKE: Final = re.compile(r"[A-Za-z0-9./_-]+")
 # What a shell puts something else for, or would without the quotes around it.
 _EXPANDED: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[`$]")
 
-
 # Words that end a part of a statement, and are no names of programs.
 _ENDING: Final = frozenset("then do done elif else fi esac }".split())
-
 
 # In an expression that a text is matched with; a grammar takes all of it for text.
 _PUT_IN: Final = re.compile(r"^[^']*(?:[$`]|[<>]\()")
@@ -758,7 +755,6 @@ def _last(body: Node) -> Node:
 
 # `{fd}>a`, which sets a variable: a grammar takes it for a word.
 _DESCRIPTOR: Final = re.compile(r"\{[A-Za-z_]\w*(?:\[[^\]]*\])?\}")
-
 
 # What parts words; a backslash before any other blank makes that a word.
 _BLANK: Final = re.compile(rb"[ \t\n]|\\\n")

@@ -123,7 +123,6 @@ def has_late_keyword(text: str) -> bool:
 _JOINED = re.compile(r"~\[|(?:^|[\s;&|])=[A-Za-z]")
 _ONE_PIECE = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 
-
 # A sum behind what begins the name of a program to zsh, or a list of words.
 _BEFORE_SUM = re.compile(r"\A(?:=|\"=\"|'=')\$\(\(|\{[^}\s'\"]*\$\(\(")
 

@@ -310,7 +310,6 @@ _LEFT_OUT_FIRST: Final = VANISHING_FIRST | {"="}
 _SPELLED: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 _PUT_IN: Final = re.compile(r"\$\((?!\()|`|[<>]\(")
 
-
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 _STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.DOTALL)
 # What joins commands but a pipe, and where a word begins.

@@ -265,7 +265,7 @@ def _named_outcome(files: Row, name: str) -> Outcome:
 
 
 def _walked_path(name: str, dialect: Dialect) -> str:
-    """Return the path of a file where each ``..`` leaves what a link led into; raise Unreadable."""
+    """Return the path of a file where ``..`` leaves what a link led into; or raise Unreadable."""
     links = dict(dialect.links)
     if dialect.processes:
         links |= {**_links_of_system(), **dict(links_of_processes(dialect))}

@@ -285,7 +285,6 @@ _GLOB: Final = re.compile(r"[*?]|\[(?=.*\])", re.DOTALL)
 # What goes up out of a folder that a pattern names, to an unknown place.
 _CLIMBING: Final = re.compile(rf"(?:{_GLOB.pattern}).*/\.\.(?:/|\Z)", re.DOTALL)
 
-
 # An option that names the folder which files are put into.
 _INTO: Final = re.compile(r"-[a-zA-Z]*t|--t[a-z-]*")
 
@@ -371,7 +370,7 @@ _LOOSE: Final = re.compile(r"\|\||[;\n]|(?<!&)&(?!&)|&&&")
 
 
 def _is_no_change(words: Sequence[Word], text: str, cwd: str, *, first: bool) -> bool:
-    """Return whether ``cd`` to *cwd* counts as none; *first* if no command stands before it."""
+    """Return whether ``cd`` to *cwd* counts as no change; *first* if nothing stands before it."""
     written = " ".join([word.raw for word in words])
     end = re.search(rf"{re.escape(written)}[ \t]*(?:\Z|&&|\|\|?|[;\n)])", text)
     if words[0].raw != "cd" or end is None or "|" in text.replace("||", ""):

@@ -452,5 +452,4 @@ _NO_PROGRAM: Final = re.compile(r"\d*[<>]|\w+\+?=")
 _LEADING: Final = re.compile(r"\A(?:[!({\s]|(?:if|then|elif|else|while|until|do)\s)*")
 _BETWEEN: Final = re.compile(r"\s*(?:[;|\n]+|&(?![>&])|&&)\s*")
 
-
 _NO_GRAMMAR = "is not looked into without a grammar: the extra `bash` is not installed"

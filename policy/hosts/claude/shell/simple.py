@@ -212,7 +212,6 @@ def _is_harmless(
 # The text for rules that allow, those for rules that deny, and others for rules that allow.
 Texts = tuple[str, tuple[str, ...], tuple[str, ...]]
 
-
 _PLAIN_NAME: Final = re.compile(r"[\w./+-]+")
 _SPACED: Final = re.compile(r"\t|  ")
 
