@@ -243,13 +243,13 @@ class Shell:
     """What a host knows of shell commands."""
 
     reader: str = ""  # the host whose `policy.hosts.NAME.shell` reads them; "" is the plain reader
-    wrapping: Wrapping = Wrapping()  # of commands that run the command behind them
-    variables: Variables = Variables()  # of variables
+    wrapping: Wrapping = Wrapping()  # which programs run the command behind them
+    variables: Variables = Variables()
     files: FileTools = FileTools()  # which tools decide about the files of a command
-    programs: Programs = Programs()  # of programs, each with its options
-    kinds: Kinds = Kinds()  # of programs, one thing each
-    # Whether a rule for any command grants what cannot be taken apart too, and what nothing but a
-    # default would ask for of the files it opens.
+    programs: Programs = Programs()
+    kinds: Kinds = Kinds()  # sets of programs that have one thing in common
+    # Whether a rule for every command also allows commands that cannot be taken apart, and files
+    # that no rule names.
     whole: bool = False
     # Patterns of words of the commands that are read, beside those that every host reads.
     compound: tuple[tuple[Token, ...], ...] = ()

@@ -204,7 +204,7 @@ class Chain:
     place: CallPlace | None = field(default=None, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        # The one place where a call spends its time is the decider's.
+        # Calls go to the decider at once: a method between would cost as much as the lookup.
         object.__setattr__(self, "decide", self._decider.decide)
 
     @classmethod

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def decide_command(row: Row, text: str, limit: int) -> Outcome:
     """Return what *row* says of the command *text*.
 
-    The entry with the number *limit* decides in any case; those in front of it may do so before.
+    Only the entries up to the number *limit* count: that one matches every such call.
     """
     command = _read(text, row.argument.kind, row.ruleset.dialect)
     return rules_of(row).command_outcome(row, command, limit)
@@ -100,7 +100,7 @@ class PartRules:
     def known_outcome(self, row: Row, part: CommandPart, first: int) -> Outcome:
         """Return what *row* says of a part by all of its texts; *first* is the entry for its own.
 
-        An entry that denies or asks holds if it knows the part under any; of several the strictest.
+        A rule that denies or asks counts if any of them matches it, the strictest of several.
         """
         outcome, stopping = row.at(first), _stopping(row, part.match_texts)
         if stopping and first != NO_MATCH and outcome.effect is not Effect.ALLOW:
@@ -167,7 +167,7 @@ PARTING: Final = frozenset(";&|\n(")
 
 
 def may_join(pattern: Pattern) -> bool:
-    """Return whether a pattern may match several commands, and no first of them."""
+    """Return whether a pattern may match several commands, but not the first of them alone."""
     if pattern.exact:
         return False
     texts = [token for token in pattern.tokens if isinstance(token, str)]

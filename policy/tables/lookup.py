@@ -29,8 +29,8 @@ class Lookup:
         field: the argument that decides alone where it is a text and *alias*
             is not in the call; `NO_FIELD` where there is none such.
         alias: the other name of that argument, or `NO_FIELD`.
-        remembered: decisions by that argument where it may be any text, of calls of which no
-            other argument is refused.
+        remembered: decisions by that argument, if it may be any text and no other argument of
+            the call is refused.
     """
 
     __slots__ = (

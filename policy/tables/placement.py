@@ -195,9 +195,9 @@ class ProjectFolders(_Moved):
 def _in_any_folder(rules: RuleSet, granting: Effect) -> RuleSet:
     """Return *rules* for files of a project that may lie in any folder.
 
-    A rule about paths from the root or the home folder with an effect from *granting* on holds
-    for a file of the project where it does in every folder, and another where it does in some.
-    A folder that it names itself, or one below, is not looked at.
+    A rule about paths from the root or the home folder, whose effect is at least *granting*,
+    matches a file of the project if it matches it wherever the project lies; any other rule, if
+    it does so somewhere. Folders that the rule itself names are left out.
     """
     dialect = rules.dialect
     cwd, home = _folded(dialect.cwd, dialect), _folded(dialect.home, dialect)
@@ -482,7 +482,7 @@ class Rootless(ProjectPlace):
         return self
 
     def _moved(self, rules: RuleSet) -> tuple[RuleSet, ...]:
-        # What a rule that asks says is taken both ways.
+        # A rule that asks may grant or restrict: it is read both ways, and the stricter counts.
         return tuple(_in_any_folder(rules, granting) for granting in (Effect.ALLOW, Effect.ASK))
 
     def others(self, own: Table, tool: _Tool, call: _Call, files: Iterable[str]) -> Iterator[_Way]:

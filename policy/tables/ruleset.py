@@ -156,7 +156,7 @@ class RuleSet:
 
     @property
     def is_constant(self) -> bool:
-        """Whether every call of every tool gets the default."""
+        """Whether there are no entries: every call of every tool gets the default."""
         return not self.entries
 
     @cached_property

@@ -155,11 +155,13 @@ class Table:
     origin: Table | None = field(default=None, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        # One form of one meaning, or `a & NOTHING` were not NOTHING.
+        # Tables that mean the same are equal: `a & NOTHING` is NOTHING.
         if self.delegate == self.use:
             object.__setattr__(self, "delegate", None)
         if self.bounds.is_last:
             object.__setattr__(self, "use", self.use.without_spawns)
+            if self.delegate == self.use:
+                object.__setattr__(self, "delegate", None)
 
     @cached_property
     def _lookups(self) -> Memo[str, Lookup]:

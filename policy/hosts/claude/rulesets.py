@@ -1,9 +1,9 @@
 """The rules of a session as ordered lists, for one permission mode.
 
-The order of 2.1.329, as observed: what the host takes away, exact deny, exact ask, other deny,
-other ask, what the host guards, exact allow, other allow, what the mode grants, and what a tool
-gets by default. A mode changes that list. What holds whatever its order is, such as the folders
-of a sandbox, is a list of its own, and the strictest of them decides.
+The order of 2.1.329, as observed: what the host itself decides, exact deny, exact ask, other
+deny, other ask, what the host guards, exact allow, other allow, what the mode grants, and what a
+tool gets by default. A mode changes that list. What holds whatever its order is, such as the
+folders of a sandbox, is a list of its own, and the strictest of them decides.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _runs_in_sandbox(session: ClaudeSession, mode: str) -> bool:
 def _in_sandbox(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what lets commands run in a sandbox, but for those that are to run outside.
 
-    For those only rules without a star count that allow them, which is less than there is.
+    Those need a rule without a star that allows them; the program takes some with a star too.
     """
     if not _runs_in_sandbox(session, mode):
         return
@@ -137,7 +137,7 @@ def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     allowed = [line for line in lines if line.entry.tool != "Agent"]
     if session.is_judged(mode):
         allowed = [line for line in allowed if not defaults.is_left_to_model(line)]
-    # Rules without a star; behind a prefix that spells the same they are as it is.
+    # Rules without a star; one that repeats a prefix rule before it has the form of that.
     prefixes: set[Pattern | None] = set()
     for entry, exact in ((line.entry, line.exact) for line in allowed):
         if entry.form is Form.PREFIX:
