@@ -24,15 +24,7 @@ from contextvars import ContextVar, Token
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from policy.adapters.messages import (
-    FAILED,
-    may_call,
-    may_start,
-    question,
-    refusal,
-    remainder,
-    spawn_denial,
-)
+from policy.adapters import messages
 from policy.analysis.records.record import Record, Recorder
 from policy.core.decision import Decision
 from policy.core.effect import Effect
@@ -280,12 +272,12 @@ class Guard:
                 if recorded:
                     call = dict(arguments)
                     self._record((), self.named(tool), call, denied.decision, self._agent)
-                return Verdict(Effect.DENY, spawn_denial(denied), denied.decision)
+                return Verdict(Effect.DENY, messages.spawn_denial(denied), denied.decision)
             if agent is None:
                 return self._verdict(chain, tool, arguments, recorded=recorded)
             return self._start(chain, agent, tool, arguments, recorded=recorded)
         except Exception:  # noqa: BLE001  # no failure may grant
-            return Verdict(Effect.DENY, FAILED)
+            return Verdict(Effect.DENY, messages.FAILED)
 
     def _verdict(self, chain: Chain, tool: str, arguments: Arguments, *, recorded: bool) -> Verdict:
         """Return what a call of a tool gets that starts no agent."""
@@ -297,11 +289,12 @@ class Guard:
             return Verdict(Effect.ALLOW, "", decision, chain)
         clauses = table.account(named, call)
         if decision.effect is Effect.ASK:
-            said = question(tool, arguments, decision, clauses)
+            said = messages.question(tool, arguments, decision, clauses)
             return Verdict(Effect.ASK, said, decision, chain)
         # Finding what remains takes a comparison, and models try again.
-        find = partial(remainder, table.moved, named, self._runtime_name)
-        said = refusal(tool, decision, clauses) + self._kept("remainder", chain, named, find)
+        find = partial(messages.remainder, table.moved, named, self._runtime_name)
+        said = messages.refusal(tool, decision, clauses)
+        said += self._kept("remainder", chain, named, find)
         return Verdict(Effect.DENY, said, decision, chain)
 
     def _start(
@@ -312,14 +305,14 @@ class Guard:
         try:
             started, said = chain.spawn(agent, arguments), ""
         except SpawnDenied as denied:
-            started, said = None, spawn_denial(denied)
+            started, said = None, messages.spawn_denial(denied)
             if decision.effect is not Effect.DENY:
                 # No rule applies to the depth of a chain, or to an unknown agent.
                 decision = evolve(denied.decision, table=decision.table)
         if recorded:
             self._record(chain.names, *chain.start_call(agent, arguments), decision)
         if started is not None and decision.effect is Effect.ASK:
-            said = question(tool, arguments, decision)
+            said = messages.question(tool, arguments, decision)
         return Verdict(decision.effect, said, decision, chain, started)
 
     def _record(
@@ -428,8 +421,8 @@ class Guard:
     def _is_offered(self, chain: Chain, tool: str) -> bool:
         agent = self._starts.get(tool)
         if agent is not None:
-            return self._kept("offered", chain, tool, partial(may_start, chain, agent))
-        find = partial(may_call, self._table(chain).moved, self.named(tool))
+            return self._kept("offered", chain, tool, partial(messages.may_start, chain, agent))
+        find = partial(messages.may_call, self._table(chain).moved, self.named(tool))
         return self._kept("offered", chain, tool, find)
 
     def _is_granted(self, chain: Chain, tool: str) -> bool:

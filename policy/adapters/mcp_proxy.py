@@ -1,15 +1,12 @@
 """A proxy in front of any MCP server that uses standard input and output.
 
-`run_proxy` starts the server and passes lines between it and the client through a `Gate`. Calls
-of tools are decided, and so are reading resources and getting prompts (`ContentGate`). Everything
-else passes byte for byte. Of what the server sends, only lists change. When the proxy ends,
-for whatever reason, so does the server: there is no way past the proxy.
+`run_proxy` passes lines between the server and the client through a `Gate`, which decides calls of
+tools, reading resources and getting prompts (`ContentGate`). Everything else passes byte for byte;
+of what the server sends, only lists change. When the proxy ends, so does the server.
 
 A client's message is read strictly, since the server may read it differently: a line that two
-readers could take for different messages is refused, and so is a batch, which the protocol has
-no more. So messages stay plain JSON objects here.
-The types of the `mcp` library accept repeated and unknown keys and write a message anew, and
-they would make that library a dependency of the command.
+readers could take for different messages is refused, and so is a batch. Messages stay JSON objects:
+the types of the `mcp` library accept repeated and unknown keys and write a message anew.
 """
 
 from __future__ import annotations
@@ -62,7 +59,7 @@ def _read(line: bytes) -> Any:
 
 
 def _check_object(value: Any, keys: frozenset[str]) -> _Object:
-    """Return *value*, an object whose method is a text and whose *keys* no reader can mistake."""
+    """Return *value*, an object whose *keys* no reader mistakes, or raise MessageRefused."""
     if not isinstance(value, dict):
         raise MessageRefused("expected an object")
     folded = {_folded(key) for key in keys}

@@ -56,6 +56,7 @@ def may_call(table: Table, tool: str) -> bool:
     for call in islice(granting, _CALLS_TRIED):
         if lookup.decide(call, remember=False).effect is not Effect.DENY:
             return True
+    # Other calls may still be granted; finding one takes a far longer search.
     granted = _granted(table, tool)
     return bool(granted.differences) or not granted.exact
 

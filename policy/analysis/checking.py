@@ -121,7 +121,10 @@ class CheckAnswer:
 
 
 class Checker:
-    """Decides calls by one policy, with *modes* in each mode too; *chain* is that of most calls."""
+    """Decides calls by one policy, in one reading, or with *modes* in each permission mode too.
+
+    The agents of *chain* make the calls that name none.
+    """
 
     def __init__(
         self, projects: Projects[Any], chain: tuple[str, ...], reading: str, *, modes: bool = False

@@ -1,9 +1,8 @@
 """What a change grants or takes away: decisions that differ, each with a witness.
 
-Two workspaces are compared chain by chain, in each reading. Which chains have to be compared
-for all of them to be is what `policy.analysis.reach.worklist` finds. A chain on one side only
-is reported as such, unless it shows nothing that others do not. Chains whose tables have the
-same rule sets are compared once, and those that changed alike are reported once.
+Two workspaces are compared chain by chain, in each reading (`policy.analysis.reach.worklist` finds
+the chains that matter). A chain on one side only is reported as such, unless it shows nothing that
+others do not. Chains that changed alike are reported once.
 """
 
 from __future__ import annotations

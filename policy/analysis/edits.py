@@ -408,7 +408,7 @@ class EditEffect:
 def effects_of_edits(
     diff: Diff, sides: tuple[Workspace, Workspace], edits: Edits, load: Callable[[Tree], Workspace]
 ) -> list[EditEffect]:
-    """Return what the edits make of *diff*, chain by chain; *load* reads a tree as both sides."""
+    """Return the changes of *diff* by the edits that make them; *load* reads trees as before."""
     search = _Search(sides, edits, load)
     search.verify_together(diff.changes)
     found: dict[_Making, list[Change]] = {}

@@ -14,7 +14,10 @@ from policy.language.printer import print_document
 
 
 def canonical(source: Source) -> str:
-    """Return *source* in its canonical form. Raises PolicyError if it has none, or none proven."""
+    """Return *source* in its canonical form.
+
+    Raises PolicyError where it cannot be parsed, or that would be read as something else.
+    """
     printed = print_document(parse_notation(source))
     if printed == source.text:
         return printed

@@ -8,21 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from policy.analysis import remedy
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Undecided, each_answered
-from policy.analysis.remedy import (
-    clauses_of,
-    command_of,
-    folded,
-    hidden_kind,
-    holds_credential,
-    kin,
-    lacking,
-    remedy_of,
-    rules_for,
-    with_rules,
-)
 from policy.compare.tables import differences
 from policy.compare.witness import Difference, witness_call
 from policy.core.decision import Because, Decision, Does, Reason
@@ -101,12 +90,12 @@ def friction(
         is_final = decision.reason not in (Reason.DEFAULT, Reason.UNANALYSABLE)
         if decision.effect is Effect.ALLOW or (decision.effect is Effect.DENY and is_final):
             return None
-        rules = rules_for(chain, record.tool, record.call)
+        rules = remedy.rules_for(chain, record.tool, record.call)
         obstacle = _obstacle(chain, record, decision, rules)
         shared: list[tuple[str, str]] = []
         if obstacle.has_rules:
             # The rules of one group are of one program, or folder.
-            for tool, begins in (kin(rule, dialect_of([chain.table])) for rule in rules):
+            for tool, begins in (remedy.kin(rule, dialect_of([chain.table])) for rule in rules):
                 shared.append((tool, begins.partition(" ")[0]))
         what = obstacle.kind, obstacle.because, *shared
         key = record.chain, record.cwd, record.project, what
@@ -131,7 +120,7 @@ def friction(
 
 
 def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[str]) -> Obstacle:
-    clauses = clauses_of(chain, record.tool, record.call)
+    clauses = remedy.clauses_of(chain, record.tool, record.call)
     held = [clause for clause in clauses if clause.decision.effect is not Effect.ALLOW]
     for each in (*(clause.decision for clause in held), decision):
         written = [rule for rule in each.because if rule.place is not None]
@@ -141,8 +130,8 @@ def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[
         return Obstacle("the host guards it", text="…")
     for clause in held:
         if clause.does is Does.HIDES:
-            return Obstacle(hidden_kind(clause.text, clause.why), text=clause.text or "…")
-    if not rules and holds_credential(record.call):
+            return Obstacle(remedy.hidden_kind(clause.text, clause.why), text=clause.text or "…")
+    if not rules and remedy.holds_credential(record.call):
         return Obstacle("a credential", text="…")
     running = [clause for clause in held if clause.does is Does.RUNS]
     if running:
@@ -150,7 +139,7 @@ def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[
             return Obstacle("`cd` before it")
         several = sum(clause.does is Does.RUNS for clause in clauses) > 1
         return Obstacle("no rule for one command of several" if several else "no rule")
-    command = command_of(record.tool, record.call, dialect_of([chain.table]))
+    command = remedy.command_of(record.tool, record.call, dialect_of([chain.table]))
     redirected = {each.target for each in command.redirections if not each.tool} if command else ()
     if any(clause.text in redirected for clause in held):
         return Obstacle("a redirection")
@@ -163,9 +152,9 @@ def _find_rules(group: FrictionGroup, chain: Chain, least: int) -> None:
     """Find the rules that allow the calls of *group*, and a call that they allow beside these."""
     dialect = dialect_of([chain.table])
     calls = [(each.tool, each.call) for each in group.members]
-    exact = tuple(dict.fromkeys(rule for each in calls for rule in rules_for(chain, *each)))
-    tries = dict.fromkeys((tuple(folded(exact, least, dialect)), exact))
-    found = next(filter(None, (remedy_of(chain, rules, calls) for rules in tries)), None)
+    exact = tuple(dict.fromkeys(rule for each in calls for rule in remedy.rules_for(chain, *each)))
+    tries = dict.fromkeys((tuple(remedy.folded(exact, least, dialect)), exact))
+    found = next(filter(None, (remedy.remedy_of(chain, rules, calls) for rules in tries)), None)
     if found is None:
         return
     group.rules, group.links = found.rules, found.links
@@ -174,16 +163,16 @@ def _find_rules(group: FrictionGroup, chain: Chain, least: int) -> None:
     is_file = argument.kind is ArgumentKind.PATH
     if not found.runs and not is_file and not any("*" in rule for rule in found.rules):
         return  # each is a call of the group
-    parts = lacking(chain, tool, group.example.call)
-    after = with_rules(chain, found.rules, parts)
+    parts = remedy.lacking(chain, tool, group.example.call)
+    after = remedy.with_rules(chain, found.rules, parts)
     if found.runs:
         call = witness_call(dialect, argument, found.runs)
-        sides = (side.decide(tool, call) for side in (with_rules(chain, (), parts), after))
+        sides = (side.decide(tool, call) for side in (remedy.with_rules(chain, (), parts), after))
         group.grants = Difference(tool, call, *sides)
         return
     # A rule about a file may be one for several tools, so nothing of it is the call alone.
     own = [rule for rule in exact if not is_file and "*" not in rule]
-    comparison = differences(with_rules(chain, own, parts), after)
+    comparison = differences(remedy.with_rules(chain, own, parts), after)
     group.exact = comparison.exact
     known = [(tool, {*map(str, call.values())}) for tool, call in calls]
     for one in comparison.differences:

@@ -89,7 +89,7 @@ Rule = tuple[str, Effect, Place]
 
 
 def changed_rules(old: Workspace, new: Workspace) -> tuple[list[Rule], list[Rule]]:
-    """Return the rules that went and those that came; one on both sides did neither."""
+    """Return the rules that went and those that came; one that its file still has is neither."""
     written = [_written(workspace) for workspace in (old, new)]
     gone, come = (
         sorted(
@@ -179,7 +179,10 @@ def _in_modes(old: Workspace, new: Workspace) -> dict[str, tuple[Workspace, Work
 
 
 def _is_same(before: Project, after: Project, *, proven: bool) -> bool:
-    """Return whether agents by themselves decide the same; unless *proven*, as far as is found."""
+    """Return whether each agent by itself decides the same, and the same agents start chains.
+
+    Where that is not to be *proven*, it is enough that no call is found that differs.
+    """
     if before.agents.keys() != after.agents.keys() or before.starts != after.starts:
         return False
     for name, entry in before.agents.items():

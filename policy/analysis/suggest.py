@@ -213,7 +213,10 @@ class _Draft:
                     self._rules[agent][key] = members
 
     def _narrow(self, agent: str, blamed: Mapping[str, str]) -> bool:
-        """Write *blamed* rules for single calls, leave out those that are; return if any is."""
+        """Write rules for single calls instead of wide ones; take out those for single calls.
+
+        Returns whether *agent* had one of the rules *blamed*, each with why it must not be there.
+        """
         kept: _Rules = {}
         for (effect, rule), members in self._rules[agent].items():
             if rule not in blamed:

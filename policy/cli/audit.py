@@ -288,7 +288,10 @@ def _findings(audited: Audit, most: int | None) -> list[doc.Block]:
 
 
 def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
-    """Yield the matrices of projects in one table; with a bound, several have their own agents."""
+    """Yield the matrix of each project, one below the other in one table.
+
+    Of several projects the agents of the files alone are shown, where there is a bound.
+    """
     projects = audited.projects[: most and min(most, _MOST_PROJECTS)]
     several = len(audited.projects) > 1
     hosts = {project.project.host for project in audited.projects}

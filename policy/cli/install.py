@@ -6,14 +6,7 @@ import argparse
 from contextlib import suppress
 from pathlib import Path
 
-from policy.adapters.hook.settings import (
-    command,
-    entry,
-    keeping_from_running,
-    settings_file,
-    with_hook,
-    without_hook,
-)
+from policy.adapters.hook import settings
 from policy.cli.console import Console
 from policy.files.opening import start_place
 from policy.files.text import BYTE_ORDER_MARK, decode
@@ -23,13 +16,14 @@ from policy.tables.compiled import load_compiled
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Show the change, write it after confirmation, and return the exit status."""
-    file = settings_file(_scope(options))
+    file = settings.settings_file(_scope(options))
     old = content_of(file)
     source = decode(str(file), old or b"")
     if options.undo:
-        new = without_hook(source)
+        new = settings.without_hook(source)
     else:
-        new = with_hook(source, entry(command(_options(options), portable=options.project)))
+        command = settings.command(_options(options), portable=options.project)
+        new = settings.with_hook(source, settings.entry(command))
     if new == source.text:
         console.line(f"{file}: nothing to change")
         return _warned(options, new, console)
@@ -58,7 +52,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 def _warned(options: argparse.Namespace, new: str, console: Console) -> int:
     """Report the settings that keep the hook from running; return 1 where there are any."""
-    reasons = [] if options.undo else keeping_from_running(_scope(options), new)
+    reasons = [] if options.undo else settings.keeping_from_running(_scope(options), new)
     for reason in reasons:
         console.error(reason)
     return int(bool(reasons))

@@ -84,7 +84,7 @@ def _add(adding: argparse._ActionsContainer, options: dict[str, dict[str, Any]])
 
 
 def _outputs(given: list[str], formats: list[str]) -> dict[Path, str]:
-    """Return file -> format for each ``--output``. Raises PolicyError where it lacks one."""
+    """Return file -> format for each ``--output``. Raises PolicyError for a wrong one."""
     outputs = {}
     for text in given:
         form, _, file = text.partition("=")

@@ -15,16 +15,9 @@ import struct
 import threading
 from typing import IO, Final
 
+from policy.adapters.hook import handover
 from policy.adapters.hook.deciding import HookDecider, block_message, options_of
 from policy.adapters.hook.event import LONGEST
-from policy.adapters.hook.handover import (
-    LOCATIONS,
-    READY,
-    is_private,
-    sized,
-    socket_path,
-    variables,
-)
 from policy.adapters.hook.store import package_digest
 from policy.core.errors import PolicyError
 
@@ -36,7 +29,7 @@ _ARGUMENTS: Final = 1024 * 1024
 
 def start_resident(decider: HookDecider) -> None:
     """Start the resident process, unless there is one, and do not wait for it."""
-    path = socket_path(variables(LOCATIONS))
+    path = handover.socket_path(handover.variables(handover.LOCATIONS))
     if path is None or os.fork() != 0:
         return
     status = 1
@@ -59,7 +52,7 @@ def serve(decider: HookDecider, path: str, *, idle: float = _IDLE) -> None:
     """Answer calls at *path* until there are none; return at once where another process does."""
     folder = os.path.dirname(path)  # noqa: PTH120
     os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
-    if not is_private(folder, 0o040000):
+    if not handover.is_private(folder, 0o040000):
         return
     # Opened to append: a process that comes too late must not empty the file.
     with open(f"{path}.lock", "a") as lock:  # noqa: PTH123
@@ -108,11 +101,11 @@ class _Server:
                 connection.settimeout(_PATIENCE)
                 if _user(connection) != os.geteuid():
                     return
-                connection.sendall(READY)
+                connection.sendall(handover.READY)
                 with connection.makefile("rb") as stream:
                     fields = [_field(stream, most) for most in (_ARGUMENTS, _ARGUMENTS, LONGEST)]
                 status, body = self._decide(*fields)
-                connection.sendall(status + sized(body))
+                connection.sendall(status + handover.sized(body))
         except (OSError, ValueError):
             pass  # the reply is incomplete, so the hook blocks the call
         finally:

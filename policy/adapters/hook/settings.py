@@ -52,7 +52,7 @@ def entry(text: str) -> dict[str, object]:
 
 
 def with_hook(source: Source, group: dict[str, object]) -> str:
-    """Return the settings with the entry *group* for an earlier one, or raise PolicyError."""
+    """Return the settings with the entry *group* in place of any earlier one."""
     bare = Source(source.name, without_hook(source))
     if not bare.text.strip():
         return json.dumps({"hooks": {_EVENT: [group]}}, indent=2) + "\n"

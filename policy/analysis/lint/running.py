@@ -124,7 +124,10 @@ def _lacking(words: list[str], *, is_open: bool) -> Iterator[tuple[str, _Form]]:
 
 
 def _read(form: _Form, words: list[str], *, is_open: bool) -> tuple[int, list[str]] | None:
-    """Return at which of *words* a program starts that the form runs, and what is lacking."""
+    """Return at which of *words* a program starts that the form runs, and what they lack of it.
+
+    None where the form runs nothing behind them.
+    """
     ending = _ending(form.words[0])
     wanted, place = list(form.words), 0
     while place < len(words):

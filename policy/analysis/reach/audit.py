@@ -1,13 +1,9 @@
 """What every agent may do through every chain, declared and enforced.
 
 For each agent the positions that matter are reported with a chain as witness. Where the host
-enforces something else than what is declared along the chain, that gap is reported as well: an
-*escalation* grants more, a *dead rule* is granted by the files and refused by the host.
-
-Gaps are searched along both readings at once (`policy.analysis.reach.worklist`), since the
-chain that shows one may be one that neither reading alone has to look at: where the host hands
-nothing of a narrow ancestor down, it grants behind ``main > narrow > worker`` what it grants
-behind ``main > worker``, while less is declared.
+enforces something else than is declared along the chain, that gap is reported as well: an
+*escalation* grants more, a *dead rule* is granted by the files and refused by the host. Gaps are
+searched along both readings at once, since neither alone has to look at every chain that shows one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What agents are bound by along a chain, and how positions follow one another.
 
-A *position* is an agent behind some chain, as far as it matters for what can follow: the rule
-sets that bound what it may use and what it may hand on, by their numbers, and what else its host
-looks at. Where links are met as they are declared (`policy.tables.chain.Attenuated`), no table
-is made on the way. Any other reading is asked for each step.
+A *position* is an agent behind some chain, as far as it matters for what can follow. Where links
+are met as they are declared (`policy.tables.chain.Attenuated`), no table is made on the way. Any
+other reading is asked for each step.
 """
 
 from __future__ import annotations
@@ -75,6 +74,7 @@ class Position:
 
     def covers(self, other: Position) -> bool:
         """Return whether what follows from *other* follows from this one, granting no less."""
+        # Fewer rule sets grant more: a meet only narrows.
         return (
             self.use <= other.use
             and self.delegated <= other.delegated

@@ -201,7 +201,10 @@ class Worklist:
                 self._add(PositionPair(self._numbers[agent], before, after))
 
     def _root(self, number: int, agent: str) -> Position | None:
-        """Return *agent* as a root; None where it is none here, unless it stands alone there."""
+        """Return *agent* as the root of chains; None where it is none on this side.
+
+        What stands alone on the other side is compared with what it would be on this one.
+        """
         side = self._sides[number]
         is_start = agent in side.starts or agent in side.alone
         if not is_start and agent in side.reading.agents:

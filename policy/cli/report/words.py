@@ -31,9 +31,7 @@ def call(tool: str, arguments: Mapping[str, object]) -> doc.Ink:
 
 
 # Arguments for people, which no rule matches.
-_ASIDE: Final = frozenset(
-    {"description", "prompt", "content", "old_string", "new_string", "timeout"}
-)
+_ASIDE: Final = frozenset("description prompt content old_string new_string timeout".split())
 
 
 def logged_call(tool: str, arguments: Mapping[str, object]) -> doc.Ink:
