@@ -16,6 +16,7 @@ from policy.commands import read
 from policy.commands.knowledge import Program, Programs, Shell
 from policy.commands.reader import (
     DIFFER,
+    HOME_MARK,
     UNCLOSED,
     UNKNOWN,
     UNSEEN,
@@ -23,6 +24,7 @@ from policy.commands.reader import (
     Redirection,
     read_command,
 )
+from policy.commands.words import Word, targets_of
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.hosts.claude.dialect import _SHELL as HOST
@@ -405,6 +407,7 @@ def test_what_no_rule_may_allow_is_told_with_its_reason(
         ("'' rm x", "'' rm x", {" rm x", "rm x"}, set()),
         ("'ls' ''", "'ls' ''", {"ls ", "ls"}, set()),
         ("'ls' a", "'ls' a", {"ls a"}, set()),
+        ('ls "a\\$b\\c"', 'ls "a\\$b\\c"', {"ls a$b\\c"}, set()),
         ("/bin/rm x", "/bin/rm x", {"rm x"}, set()),
         ("timeout.EXE 5 rm x", "timeout.EXE 5 rm x", {"rm x"}, set()),
         ("C:\\\\bin\\\\sudo rm x", "C:\\\\bin\\\\sudo rm x", {"C:\\bin\\sudo rm x", "rm x"}, set()),
@@ -412,6 +415,7 @@ def test_what_no_rule_may_allow_is_told_with_its_reason(
         # An option that nobody knows, with its value and perhaps with one.
         ("nice --foo=5 ls x", "nice --foo=5 ls x", {"ls x"}, set()),
         ("nice --foo ls x", "nice --foo ls x", set(), {"ls x", "x"}),
+        ("stdbuf --foo L ls x", "stdbuf --foo L ls x", set(), {"L ls x", "ls x"}),
         ("env - ls x", "env - ls x", set(), {"ls x", "x"}),
         ("nice -- ls x", "ls x", {"nice -- ls x"}, set()),
         ("timeout -- 5 ls x", "ls x", {"timeout -- 5 ls x"}, set()),
@@ -438,7 +442,7 @@ _PLAIN = [
     "ls '*' a*", 'echo "{a}" \'b c\'', "ls <f >>g 2>/dev/null", "cd a\nls 'a'\"b\"", "x='a b'; ls", "a;\nb",
 ]  # fmt: skip
 _SNIPPETS = [
-    *"ab=12?*{}~ ;|<>\n\t#", "x=1", "'q r'", '"s"', "//", "/", "-c", "||", "&&", ">>", "2>", "&>", ">&1", "2>&1",
+    *"ab=12?*{}~ ;|<>\n\t#", "x=1", "'q r'", '"s"', "'{'", '"{"a', "//", "/", "-c", "||", "&&", ">>", "2>", "&>", ">&1", "2>&1",
     "> /dev/null", "if", "time", "export", "[[", "|&", ">|", "cd", "sudo", "ls ", " ", " ",
 ]  # fmt: skip
 
@@ -480,6 +484,11 @@ def test_a_plain_command_says_how_it_is_redirected_and_joined(text: str, said: l
     assert told == said
     assert script.split is ("piped" in told)
     assert script.plain
+
+
+def test_the_scanner_notes_what_is_written_in_front_of_a_program() -> None:
+    for text, led in ((">f ls", True), ("ls >f", False), ("x=1 >f ls", False)):
+        assert read.Scanner(text).run().commands[0].led is led
 
 
 @pytest.mark.parametrize(
@@ -617,6 +626,26 @@ def test_no_character_of_a_name_stands_for_a_folder(name: str) -> None:
 
 def test_what_denies_every_file_denies_one_nobody_knows() -> None:
     assert table("allow Bash(*)").decide("Bash", {"command": "ls >*"}).effect is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    ("plain", "vetted", "known", "writes", "home"),
+    [
+        ("$HOME/f", True, False, True, f"{HOME_MARK}/f"),
+        ("$HOME/f", True, False, False, None),
+        ("$HOME/f", False, False, True, None),
+        ("$HOME/f", True, True, True, None),
+        ("$HOME/$x", True, False, True, None),
+        ("$HOME/`x`", True, False, True, None),
+        ("/f", True, False, True, None),
+    ],
+)
+def test_a_file_is_in_the_home_folder_where_the_host_takes_that_variable(
+    plain: str, vetted: bool, known: bool, writes: bool, home: str | None
+) -> None:
+    word = Word(plain, plain, literal=False, known=known, vetted=vetted)
+    files = [home, None] if home else [None]
+    assert targets_of(word, writes=writes) == [Redirection(name, writes) for name in files]
 
 
 # --- no parts, odd characters, size -------------------------------------------------

@@ -11,9 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from policy.patterns.notations import Unusable, commands, hosts, paths, single
+from policy.core import limits
+from policy.patterns.domains import joined
+from policy.patterns.notations import (
+    Unusable,
+    characters_of,
+    commands,
+    hosts,
+    names,
+    paths,
+    single,
+    slashed,
+)
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import folded, with_others
+from policy.patterns.tokens import Alternatives, Gap, OneOf, folded, in_any_case, with_others
 
 
 def _matches(patterns: tuple[Pattern, ...], text: str) -> bool:
@@ -49,6 +60,7 @@ def test_commands(written: str, matching: list[str], others: list[str]) -> None:
         ("example.*", ["example.org"], ["example.evil.com", "example"]),
         ("*", ["a", "a.b"], []),
         ("a*.com", ["a.com", "ab.com"], ["a.b.com"]),
+        ("[::1]", ["[::1]"], ["::1"]),
     ],
 )
 def test_hosts(written: str, matching: list[str], others: list[str]) -> None:
@@ -63,6 +75,88 @@ def test_hosts(written: str, matching: list[str], others: list[str]) -> None:
 def test_what_is_no_host_name_is_refused(written: str) -> None:
     with pytest.raises(Unusable):
         hosts(written)
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("[::0001]", "browsers write that address `[::1]`"),
+        ("[x]", "that is no address"),
+        ("a:80", "a host name has no `:`"),
+        ("[::1", "a host name has no `:`"),
+        ("a,b", "a host name has no `,`"),
+        (".a", "a host name has no empty label"),
+    ],
+)
+def test_why_a_text_is_no_host_is_told(written: str, why: str) -> None:
+    with pytest.raises(Unusable) as refused:
+        hosts(written)
+    assert str(refused.value) == why
+
+
+@pytest.mark.parametrize(
+    ("written", "matching", "others"),
+    [
+        ("ls:*", ["ls", "ls a/b"], ["l"]),
+        ("*", ["", "ab"], ["a/b", "a\\b"]),
+        ("a?b", ["axb"], ["a/b", "a\\b", "ab"]),
+        ("a/b", ["a/b", "a\\b"], ["ab", "axb"]),
+        (
+            "src/**/*.rs",
+            ["src/main.rs", "src/a/b.rs", "src\\a.rs"],
+            ["src/a\nb.rs/c", "x/src/a.rs"],
+        ),
+        ("a**", ["a", "a/b/c"], ["a\n", "b"]),
+    ],
+)
+def test_a_glob_over_plain_text_takes_slashes_of_either_kind(
+    written: str, matching: list[str], others: list[str]
+) -> None:
+    assert [text for text in (*matching, *others) if slashed(written).matches(text)] == matching
+
+
+def test_a_glob_over_plain_text_has_no_backslash() -> None:
+    with pytest.raises(Unusable):
+        slashed("a\\b")
+
+
+def test_a_name_of_a_tool_is_a_glob_behind_an_equals_sign() -> None:
+    assert names("=a?").matches("ab")
+    assert not names("a?").matches("ab")
+    assert names("a*").matches("a/b")
+    assert not names("=a*").matches("a/b")
+
+
+def test_a_range_is_so_many_characters_and_no_more() -> None:
+    most = limits.CLASS_CHARACTERS
+    assert len(characters_of(f"a-{chr(ord('a') + most - 1)}")) == most
+    with pytest.raises(Unusable, match="more than"):
+        characters_of(f"a-{chr(ord('a') + most)}")
+    assert characters_of("a-cx") == {*"abcx"}
+    assert characters_of("x-") == {*"x-"}
+
+
+def test_texts_are_joined_by_so_many_blanks() -> None:
+    texts = ["", "a", " ", "a b", "a ", "a b c", "  c", "a b c d"]
+    for count, held in ((1, texts), (2, texts[2:]), (3, texts[5:])):
+        assert [text for text in texts if joined(count).holds(text)] == held
+
+
+def test_letters_match_in_any_case_but_for_a_folder_at_the_start() -> None:
+    def matches(tokens: list[object], text: str) -> bool:
+        return Pattern.of(PatternKind.PATH, in_any_case(tokens, ["/x", "/home"])).matches(text)  # type: ignore[arg-type]
+
+    assert matches(["/home/a"], "/home/A")
+    assert not matches(["/home/a"], "/HOME/a")
+    assert matches(["/home"], "/home")
+    assert not matches(["/home"], "/HOME")
+    assert matches(["/homes"], "/HOMES")
+    assert matches([Gap.DEEP, "/home"], "/b/HOME")
+    either = ["/", Alternatives.of(["a"], ["b", OneOf(frozenset("cD"))])]
+    found = [text for text in ("/A", "/BC", "/bd", "/c") if matches(either, text)]
+    assert found == ["/A", "/BC", "/bd"]
+    others = ["/", OneOf(frozenset("a"), negated=True)]
+    assert [text for text in ("/a", "/A", "/b") if matches(others, text)] == ["/b"]
 
 
 @pytest.mark.parametrize("written", ["[", "a[b", "[!", "../a", "a/./b", "[z-a]", "[]", "[/]"])

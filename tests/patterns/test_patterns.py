@@ -22,6 +22,7 @@ from policy.patterns import automaton as automata
 from policy.patterns import index as indexes
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
+from policy.patterns.families import classes, members
 from policy.patterns.index import Index, Indexed
 from policy.patterns.notations import paths
 from policy.patterns.pattern import (
@@ -352,6 +353,49 @@ def test_a_star_pattern_within_a_union_is_within_one_member_of_it() -> None:
         union = _union(map(family.members, large))
         within = any(family.pattern(small) <= family.pattern(raw) for raw in large)
         assert within == (not family.members(small) & ~union), (small, large)
+
+
+def test_the_members_of_a_meet_are_together_what_all_its_patterns_match() -> None:
+    family, fresh = FAMILIES[0], "q"
+    for raws in family.samples(150, 3):
+        found = [*members([freeze(family.pattern(raw), fresh) for raw in raws], fresh)]
+        written = [tuple(ANY if letter == fresh else letter for letter in text) for text in found]
+        assert _union(map(family.members, written)) == family.members(*raws), raws
+    assert [*members([], fresh)] == [fresh]
+    assert [*members(["ab", "aq", "qb"], fresh)] == ["ab"]
+    assert [*members(["a", "b"], fresh)] == []
+
+
+def test_what_two_patterns_share_is_written_out_as_far_as_that_is_little() -> None:
+    one, other = ("q".join(["", *letters, ""]) for letters in ("abcd", "efgh"))
+    found = [*members([one, other], "q")]
+    assert {text.replace("q", "") for text in found} >= {"abcdefgh", "aebfcgdh", "efghabcd"}
+    with pytest.raises(OverflowError):
+        [*members(["q".join(f"q{'abcdefgh' * 3}q"), "q".join(f"q{'ijklmnop' * 3}q")], "q")]
+
+
+def test_a_text_is_found_for_each_set_of_patterns_that_some_text_matches() -> None:
+    texts = ["", "x", "ab", "a", "axb", "xb", "a/b"]
+    patterns = [Pattern.text(each) for each in ("a*", "*b", "ab")]
+    found, exact = classes(patterns)
+    assert exact
+    assert {*found} == {
+        frozenset(n for n, each in enumerate(patterns) if each.matches(text)) for text in texts
+    }
+    for matching, text in found.items():
+        assert matching == {n for n, each in enumerate(patterns) if each.matches(text)}
+    assert found[frozenset((0,))] == "a"
+    without, exact = classes(patterns, taken=["a", "", "x", "ab"])
+    assert not exact  # there is no other text like `ab`
+    assert without.keys() == found.keys() - {frozenset((0, 1, 2))}
+    assert not {"a", "", "x", "ab"} & {*without.values()}
+
+
+def test_sets_of_patterns_beyond_the_budget_are_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SEARCH_STATES", 3)
+    found, exact = classes([Pattern.text("abcdefg"), Pattern.text("b*")])
+    assert not exact
+    assert frozenset((0,)) not in found
 
 
 def test_which_of_two_paths_is_within_the_other_is_not_told_by_their_length() -> None:

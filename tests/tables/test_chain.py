@@ -11,6 +11,7 @@ from policy.core.errors import PolicyError
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import Attenuated, Chain, SpawnDenied, attenuate
+from policy.tables.projects import told_apart
 from policy.tables.table import Bounds, Table
 from tests.strategies import table
 
@@ -113,6 +114,31 @@ def test_what_is_no_name_of_an_agent_is_said_to_be_none() -> None:
         Guard(load_tree(Memory(files)))  # type: ignore[arg-type]  # is refused
     with pytest.raises(PolicyError, match="no file here says what an agent may do"):
         load_tree(Memory({})).chain("lead")
+
+
+TWO_HOSTS = {
+    ".claude/settings.json": "{}",
+    "sub/.claude/settings.json": "{}",
+    "t.policy": "root main\nagent main {\n    allow Read\n}\n",
+}
+
+
+def test_an_agent_of_several_projects_is_named_by_its_host_or_folder() -> None:
+    team = load_tree(Memory(TWO_HOSTS))
+    with pytest.raises(PolicyError, match="`main` stands for 3 agents") as several:
+        team.find("main")
+    assert "`claude-code@sub:main`" in str(several.value.help)
+    with pytest.raises(PolicyError, match="there is no agent `claude-code:x`"):
+        team.find("claude-code:x")
+    titles = [project.title for project in team.projects]
+    assert [team.find(f"{title}:main")[0].title for title in titles] == titles
+    assert repr(team).endswith(f": {', '.join(titles)}>")
+    (alone,) = load_tree(Memory({"t.policy": TWO_HOSTS["t.policy"]})).projects
+    assert told_apart(alone, [alone]) == ""
+    assert [told_apart(project, team.projects) for project in team.projects] == [
+        project.title if project.host == "claude-code" else project.host
+        for project in team.projects
+    ]
 
 
 def test_who_asks_must_confirm() -> None:

@@ -144,6 +144,11 @@ def test_a_folder_keeps_its_letters_where_rules_ignore_them() -> None:
     assert case_variant("/w/app/X", dialect) == "/\x1f/\x1f\x1f\x1f/x"
     assert case_variant("/w/Apple/X", dialect) == "/w/apple/x"
     assert case_variant("/W/X", dialect) == "/w/x"
+    judging = values.evolve(LINKED, cwd="/w/App", fold=True, cased=("/w/App",), links=())
+    assert decided("allow !/w/app/**", "open", "/w/App/X", judging)[0] is ALLOW
+    assert decided("allow !/w/app/**", "open", "X", judging)[0] is ALLOW
+    assert decided("allow !/w/app/**", "open", "/w/app/X", judging)[0] is ASK
+    assert decided("deny !/w/app/**; allow !/**", "open", "/w/app/X", judging)[0] is DENY
 
 
 @pytest.mark.parametrize(
