@@ -181,6 +181,30 @@ def test_hostile_text_is_refused(name) -> None:
     assert len(refused.value.message) < 500
 
 
+SHELL = ["dialects", 0, "shell"]
+
+
+@pytest.mark.parametrize(
+    ("way", "new", "why"),
+    [
+        ([*SHELL, "programs"], {"": {}}, "expected the names of programs"),
+        ([*SHELL, "reader"], "nobody", "no host .*nobody.* reads commands"),
+        ([*SHELL, "reader"], "a.b", "no host .*a[.]b.* reads commands"),
+        ([*SHELL, "compound"], [[{"either": [["a"], ["b"]]}]], "without alternatives"),
+        ([*SHELL, "programs"], {"x": {"first": "("}}, "is not an expression"),
+        ([*SHELL, "variables"], {"guarded": "("}, "is not an expression"),
+        ([*SHELL, "wrapping", "granting"], {"x": {"operands": ["("]}}, "is not an expression"),
+        (["dialects", 0, "inputs"], {"x": {"each": [{"name": "a", "spelling": "("}]}}, "is not an"),
+        (["dialects", 0, "other"], {"kind": "powershell", "fields": []}, "that reads PowerShell"),
+        (["dialects", 0, "links"], [["/a"]], "expected 2 values, found 1"),
+    ],
+    ids=str,
+)
+def test_what_no_host_knows_is_refused(way, new, why) -> None:
+    with pytest.raises(PolicyError, match=why):
+        table_from_json(changed(put(way, new)))
+
+
 def test_why_text_is_refused(text) -> None:
     told = []
     for name, hostile in HOSTILE.items():

@@ -117,6 +117,8 @@ def test_a_remembered_answer_is_not_that_of_a_call_with_a_second_name() -> None:
 
 
 def test_a_call_that_is_too_long_is_denied() -> None:
+    longest = {"subagent_type": "a" * limits.CALL_CHARACTERS}
+    assert table("allow Task(*)").decide("Task", longest).effect is ALLOW
     text = "a" * (limits.CALL_CHARACTERS + 1)
     for tool, field in (("Bash", "command"), ("Task", "subagent_type")):
         decision = table(f"allow {tool}(*)", default=ALLOW).decide(tool, {field: text})
