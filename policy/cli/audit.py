@@ -305,7 +305,7 @@ def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
             rows.append((doc.Ink(title, "dim"), *[""] * len(CLASSES)))
         rows += found
     if rows:
-        marks = "+? more is asked for, ? all is, - denied or not available"
+        marks = "+? asks for more, ? only asks, - denied or not available"
         title = f"what runs without confirmation ({marks})"
         left = doc.more(len(audited.projects) - len(projects), "projects")
         yield doc.Section(title, (doc.Grid(("agent", *CLASSES.values()), tuple(rows)), *left))
