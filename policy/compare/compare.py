@@ -24,7 +24,7 @@ from policy.compare.paths import formed_commands, formed_paths, unnamed_differen
 from policy.compare.samples import sampled_differences
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects, signature
 from policy.core import values
-from policy.core.decision import Decision
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.values import evolve, frozen
@@ -231,9 +231,10 @@ def compare(
         return Comparison((Difference(tool, {}, was, now),))
     if denies_all(before) and denies_all(after):
         return Comparison()
-    if len({row.argument.kind for row in rows}) > 1:
-        return Comparison((), (DIFFERENT_KINDS,))
     known = {} if known is None else known
+    kinds = dict.fromkeys(row.argument.kind for row in rows)
+    if len(kinds) > 1:
+        return _by_kinds(tool, (before, after), kinds, known)
     calls, key = known_calls(before, after, known), key_of(before, after)
     if calls is None and wanted is not None:
         calls = known.get((wanted, key))
@@ -252,6 +253,24 @@ def compare(
     for difference in differences:
         found.setdefault(signature(difference), difference)
     return Comparison(tuple(found.values()), calls.why)
+
+
+def _by_kinds(
+    tool: str, lookups: tuple[Lookup, Lookup], kinds: Iterable[ArgumentKind], known: Known
+) -> Comparison:
+    """Return the differences that the rows of one kind have and all of the rows have as well."""
+    found: dict[object, Difference] = {}
+    for kind in kinds:
+        sides = [[row for row, _ in side.rows if row.argument.kind is kind] for side in lookups]
+        like = next(row for side in sides for row in side)
+        anything = Row((), Outcome(Effect.ALLOW, Reason.DEFAULT), like.tool, like.ruleset)
+        was, now = (Lookup(((row, ()) for row in side or [anything]), "") for side in sides)
+        for one in compare(tool, was, now, known).differences:
+            decisions = (lookup.decide(one.call, remember=False) for lookup in lookups)
+            difference = Difference(tool, one.call, *decisions)
+            if difference.before.effect is not difference.after.effect:
+                found.setdefault(signature(difference), difference)
+    return Comparison(tuple(found.values()), (DIFFERENT_KINDS,))
 
 
 def _differing(

@@ -94,7 +94,9 @@ class Projects(Generic[_Project]):
             raise PolicyError(msg, help="there are `attenuated` and `enforced`")
         if not names:
             msg = "expected the name of an agent, found an empty chain"
-            raise PolicyError(msg, help="pass each agent from the root on: `chain(\"main\", \"explore\")`")
+            raise PolicyError(
+                msg, help='pass each agent from the root on: `chain("main", "explore")`'
+            )
         project, first = self.find(names[0])
         chain = Chain.start(first, project.reading(reading), self.place_of(project))
         for name in names[1:]:
