@@ -610,7 +610,9 @@ class Sides:
         is_last = len(chosen) == len(self.views) - 1
         by_lines = self.by_default and is_last and NO_MATCH not in chosen.values()
         for effect in filter(is_news, () if by_lines else Effect):
-            near = view.lines.near(nearest, effect, first, last)
+            near: Iterable[int] = view.lines.near(nearest, effect, first, last)
+            if not patterns:
+                near = sorted(near)  # the lines that people wrote first are shown first
             if alone >= 0:
                 near = chain(self.unpaired[number].near(nearest, effect, 0, alone), near)
             for line in near:
