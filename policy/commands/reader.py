@@ -123,7 +123,7 @@ def is_plain(text: str, shell: Shell) -> bool:
         and "  " not in text
         and text[-1] != " "
         and not has_half(text)
-        and (not shell.compound or _compound(shell).first(text) == NO_MATCH)
+        and _compound(shell).first(text) == NO_MATCH
     )
 
 

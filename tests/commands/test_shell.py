@@ -22,12 +22,14 @@ from policy.commands.reader import (
     UNSEEN,
     Command,
     Redirection,
+    is_plain,
     read_command,
 )
 from policy.commands.words import Word, targets_of
 from policy.core import limits
 from policy.core.effect import Effect
 from policy.hosts.claude.dialect import _SHELL as HOST
+from policy.patterns.tokens import Gap
 from tests.effort import is_linear
 from tests.strategies import DIALECT, table
 
@@ -509,6 +511,13 @@ def test_to_some_a_command_goes_on_behind_a_group(text: str, commands: list[str]
     script = read.Scanner(text, resumes=True).run()
     texts = [" ".join(word.raw for word in each.words) for each in script.commands]
     assert [each for each in texts if each] == commands
+
+
+def test_a_command_of_words_that_a_host_reads_is_no_plain_one() -> None:
+    shell = Shell(compound=(("git ", Gap.ANY),))
+    assert not is_plain("git log", shell)
+    assert is_plain("ls git", shell)
+    assert is_plain("git log", Shell())
 
 
 def test_what_is_known_of_programs_is_a_value() -> None:

@@ -32,6 +32,7 @@ from policy.patterns.pattern import (
     excluded_characters,
     freeze,
     named,
+    readable,
     tokens_of,
 )
 from policy.patterns.search import SearchResult, fresh_character, search
@@ -322,6 +323,10 @@ def test_the_witness_is_short_and_made_of_readable_words(
     meet: Meet | Pattern, witness: str | None
 ) -> None:
     assert meet.witness() == witness
+
+
+def test_a_word_is_not_made_longer_where_it_is_read() -> None:
+    assert next(iter(readable("\ue000token\ue000 \ue001"))) == "token x"
 
 
 def test_patterns_of_different_kinds_are_never_mixed() -> None:
