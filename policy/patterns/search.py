@@ -42,7 +42,7 @@ class SearchResult:
 
 def fresh_character(letters: set[str]) -> str:
     """Return a character that is not among *letters*."""
-    everything = chain(_FRESH, map(chr, range(sys.maxunicode, 0, -1)))
+    everything = chain(_FRESH, map(chr, reversed(range(sys.maxunicode))))
     return next(character for character in everything if character not in letters)
 
 

@@ -197,6 +197,12 @@ def test_equality_and_hash_cover_rules_and_nothing_else() -> None:
         assert a.hash != other.hash
 
 
+def test_a_table_is_shown_by_the_number_of_its_rule_sets() -> None:
+    one = table("allow Bash(a)")
+    assert repr(one).endswith(" 1 rule set>")
+    assert repr(one & table("allow Bash(b)")).endswith(" 2 rule sets>")
+
+
 def test_a_dialect_is_part_of_a_table() -> None:
     rules = rule_set(Scope((Said(ALLOW, "Read(a)"),)))
     moved = values.evolve(rules, dialect=values.evolve(rules.dialect, cwd="/elsewhere"))
