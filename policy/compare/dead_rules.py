@@ -46,9 +46,9 @@ class ToolLines:
     """
 
     def __init__(self, rules: RuleSet, tool: str) -> None:
+        self.rules = rules  # kept, since its identity is the key under which this is known
         self.entries: Sequence[Entry] = rules.lines(tool)
         self.named = frozenset(entry.field for entry in self.entries if entry.field)
-        self._default = rules.default
         kind = rules.dialect.argument(tool).kind
         self._whole = kind in _COMMANDS and rules.dialect.shell.whole
         self._separator = KINDS[kind].separator
@@ -88,7 +88,7 @@ class ToolLines:
         for entry in self.matching(text):
             if not any(entry is other for other in but):
                 return entry.effect
-        return self._default
+        return self.rules.default
 
     @cached_property
     def _about_argument(self) -> list[int]:

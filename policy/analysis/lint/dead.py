@@ -213,7 +213,10 @@ def _tables(positions: Positions, *, chains: bool) -> dict[object, Table]:
     tables += (entry.declared for entry in project.agents.values())
     if chains:
         tables += (chain.table for chain in positions.chains)
-    return {tuple(part.rules.interned for part in table.use.parts): table for table in tables}
+    found: dict[object, Table] = {}
+    for table in tables:  # of equal ones the first, so that where chains start is always tried
+        found.setdefault(tuple(part.rules.interned for part in table.use.parts), table)
+    return found
 
 
 def _marks_of(table: Table) -> set[_Mark]:
