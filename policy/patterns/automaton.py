@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from functools import cached_property
+from itertools import chain
 
 from policy.core import limits
 from policy.patterns.tokens import Gap, OneOf, Run, canonical_ways
@@ -20,8 +21,8 @@ from policy.patterns.tokens import Gap, OneOf, Run, canonical_ways
 TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from typing import Any, Final
+    from collections.abc import Iterable, Sequence
+    from typing import Final
 
     from policy.patterns.tokens import Token
 
@@ -39,17 +40,33 @@ _NODES_PER_ENTRY: Final = 8
 
 # What ends the text that a gap takes: nothing ends any text.
 _NOTHING: Final[frozenset[str]] = frozenset()
+_ANY_ONE: Final = OneOf(frozenset(), negated=True)
 
 
 class TrieNode:
-    """A place in the trie, built when a text first comes to it. Gaps loop where they lead to."""
+    """A place in the trie: what lies below it is built when a text first comes to it.
+
+    Attributes:
+        number: which of the nodes of its automaton it is.
+        depth: how many letters, gaps and sets lead to it.
+        indices: the sequences that begin with those.
+        loop: the characters that do not lead from it to itself; None is all of them.
+        line: equal along a path where no pattern ends or branches off.
+        part: equal along a stretch of a line without a separator.
+        letters: the nodes that letters lead to; None where nothing is built yet.
+        gaps: the nodes that it leads to by no letter.
+        sets: the nodes that one character of a set leads to.
+        accept: the first pattern that ends here.
+        deepened: the node that a separator leads to, from which any text leads here again.
+        ending: the patterns that end here or below; None where no one has asked.
+
+    """
 
     __slots__ = (
         "accept",
         "deepened",
         "depth",
         "ending",
-        "first",
         "gaps",
         "indices",
         "letters",
@@ -57,29 +74,22 @@ class TrieNode:
         "loop",
         "number",
         "part",
-        "position",
         "sets",
     )
 
-    def __init__(self, number: int, loop: frozenset[str] | None = None) -> None:
-        self.number = number
-        self.loop = loop  # the characters that do not lead to it again; None: all of them
-        self.depth = 0
-        self.line = number  # equal along a path where no pattern ends or branches off
-        self.part = number  # equal along a stretch of a line without a separator
-        self.indices: list[int] = []  # the patterns that end at or below this node
-        self.position = (0, 0)  # token and character of it that come next in each of them
-        self.letters: dict[str, TrieNode] | None = None  # None: not built yet
-        self.gaps: dict[Gap | Run, TrieNode] = _NO_EDGES
-        self.sets: dict[OneOf, TrieNode] = _NO_EDGES
+    def __init__(
+        self, number: int, depth: int, indices: Sequence[int], loop: frozenset[str] | None
+    ) -> None:
+        self.number = self.line = self.part = number
+        self.depth = depth
+        self.indices = indices
+        self.loop = loop
+        self.letters: dict[str, TrieNode] | None = None
+        self.gaps: Sequence[TrieNode] = ()
+        self.sets: Sequence[tuple[OneOf, TrieNode]] = ()
         self.accept = NO_MATCH
-        self.first = NO_MATCH  # the smallest index that ends at or below this node
-        self.deepened: TrieNode | None = None  # this node again, inside an open depth
-        self.ending: frozenset[int] | None = None  # patterns of *indices*; None: not asked for yet
-
-
-_NO_EDGES: Final[dict[Any, TrieNode]] = {}
-_ANY_ONE: Final = OneOf(frozenset(), negated=True)
+        self.deepened: TrieNode | None = None
+        self.ending: frozenset[int] | None = None
 
 
 class AutomatonState:
@@ -96,7 +106,7 @@ class AutomatonState:
 
     __slots__ = ("_automaton", "_nodes", "_possible", "alive", "edges", "first", "forever", "key")
 
-    def __init__(self, automaton: Automaton | None, nodes: Sequence[TrieNode], key: Key) -> None:
+    def __init__(self, automaton: Automaton, nodes: Sequence[TrieNode], key: Key) -> None:
         self.edges: dict[str, AutomatonState] = {}
         self.key = key
         self._automaton = automaton
@@ -117,9 +127,7 @@ class AutomatonState:
     def possible(self) -> frozenset[int]:
         """All that ``first`` may be behind further text, and hardly anything else."""
         if self._possible is None:
-            numbers: Collection[int] = (0,)
-            if self._automaton is not None:
-                numbers = frozenset[int]().union(*map(self._automaton.ending, self._nodes))
+            numbers = frozenset[int]().union(*map(self._automaton.ending, self._nodes))
             self._possible = frozenset(n for n in (*numbers, NO_MATCH) if n <= self.forever)
         return self._possible
 
@@ -127,8 +135,6 @@ class AutomatonState:
         """Return the state behind one more character."""
         state = self.edges.get(character)
         if state is None:
-            if self._automaton is None:
-                raise NotImplementedError
             state = self.edges[character] = self._automaton.step(self._nodes, character)
         return state
 
@@ -137,7 +143,7 @@ class AutomatonState:
         letters: set[str] = set()
         for node in self._nodes:
             letters.update(node.letters or ())
-            for group in node.sets:
+            for group, _ in node.sets:
                 letters.update(group.characters)
         return letters
 
@@ -151,13 +157,9 @@ class Automaton:
     def __init__(self, patterns: Iterable[Sequence[Token]], separator: str = "") -> None:
         self.patterns = [*patterns]
         self.separator = separator
-        self._ends: dict[Token, frozenset[str]] = {
-            Gap.ANY: _NOTHING,
-            Gap.PART: frozenset({separator}),
-        }
+        self._part_ends = frozenset({separator})
         self._count = 0  # of nodes
         self._remembered = 0
-        self._settled: dict[int, TrieNode] = {}
         self._states: dict[Key, AutomatonState] = {}
         self._start: AutomatonState | None = None  # many automata never see a text
 
@@ -193,22 +195,17 @@ class Automaton:
         between = character == self.separator
         entered: list[TrieNode] = []
         for node in nodes:
-            letters = node.letters
-            if letters:
-                child = letters.get(character)
-                if child is not None:
-                    entered.append(child)
-            loop = node.loop
-            if loop is not None and character not in loop:
+            child = node.letters.get(character) if node.letters else None
+            if child is not None:
+                entered.append(child)
+            if node.loop is not None and character not in node.loop:
                 entered.append(node)
-            if between:
-                if node.deepened is not None:
-                    entered.append(node.deepened)
-                continue
-            if node.sets:
-                for group, child in node.sets.items():
+            if not between:
+                for group, child in node.sets:
                     if (character in group.characters) is not group.negated:
                         entered.append(child)
+            elif node.deepened is not None:
+                entered.append(node.deepened)
         if self._remembered > limits.CACHE_ENTRIES:
             self._forget()
         self._remembered += 1
@@ -226,100 +223,73 @@ class Automaton:
         return start
 
     def _state(self, entered: list[TrieNode]) -> AutomatonState:
-        if len(entered) == 1:  # of what texts walk most is the end of one pattern
-            (node,) = entered
-            if node.letters is None:
-                self._build(node)
-            if not node.gaps and not (node.loop is _NOTHING and node.accept != NO_MATCH):
-                return self._states.get(node.number) or self._made(node.number, entered)
-        # Entering a node enters what its open gaps lead to: they may be empty.
+        """Return the state of the nodes *entered*, and of those that their gaps lead to."""
         nodes: dict[int, TrieNode] = {}
-        looping: list[TrieNode] = []
         while entered:
             node = entered.pop()
-            number = node.number
-            if number in nodes:
-                continue
-            nodes[number] = node
-            if node.letters is None:
-                self._build(node)
-            if node.gaps:
-                entered.extend(node.gaps.values())
-            if node.loop is not None:
-                looping.append(node)
-        needed: Sequence[TrieNode] = [*nodes.values()]
-        if looping:
-            needed = self._undecided(self._needed(needed, looping), looping)
-        if len(needed) == 1:
-            number = needed[0].number
-            return self._states.get(number) or self._made(number, needed)
-        key = frozenset(nodes if len(needed) == len(nodes) else [node.number for node in needed])
-        return self._states.get(key) or self._made(key, needed)
-
-    def _made(self, key: Key, nodes: Sequence[TrieNode]) -> AutomatonState:
-        state = self._states[key] = AutomatonState(self, nodes, key)
-        self._remembered += len(nodes) // _NODES_PER_ENTRY
+            if node.number not in nodes:
+                nodes[node.number] = node
+                if node.letters is None:
+                    self._build(node)
+                entered.extend(node.gaps)
+        needed = self._needed([*nodes.values()])
+        key = needed[0].number if len(needed) == 1 else frozenset([n.number for n in needed])
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = AutomatonState(self, needed, key)
+            self._remembered += len(needed) // _NODES_PER_ENTRY
         return state
 
-    def _undecided(
-        self, nodes: Sequence[TrieNode], looping: Iterable[TrieNode]
-    ) -> Sequence[TrieNode]:
-        """Return *nodes* without those whose patterns come after one that matches for ever.
+    def _needed(self, nodes: list[TrieNode]) -> list[TrieNode]:
+        """Return *nodes* without those that others make superfluous.
 
-        A match inside an ANY loop survives every character; one such node stands for all.
+        What can still follow an earlier node of a line can also follow a later one that loops: the
+        loop takes whatever would have led there. A loop within a part does so for the nodes of its
+        part only. And a match inside a loop for any text survives every character: what comes after
+        that pattern decides nothing.
         """
-        forever = NO_MATCH
-        for node in looping:
-            if node.accept < forever and node.loop is _NOTHING:
-                forever = node.accept
-        if forever == NO_MATCH:
-            return nodes
-        kept = [node for node in nodes if node.first < forever]
-        if not any(node.accept == forever and node.loop is _NOTHING for node in kept):
-            settled = next(n for n in looping if n.accept == forever and n.loop is _NOTHING)
-            kept.append(self._settled.setdefault(forever, settled))
-        return kept
-
-    def _needed(self, nodes: Sequence[TrieNode], looping: Iterable[TrieNode]) -> Sequence[TrieNode]:
-        # What can still follow an earlier node of a line can also follow a later one
-        # that loops: the loop takes whatever would have led there. A loop within a
-        # part does so for the nodes of its part only.
-        part = self._ends[Gap.PART]
         lines: dict[int, int] = {}
         parts: dict[int, int] = {}
-        for node in looping:
-            loop, depth = node.loop, node.depth
-            if loop is _NOTHING:
-                if depth > lines.get(node.line, 0):
-                    lines[node.line] = depth
-            elif loop is part and depth > parts.get(node.part, 0):
-                parts[node.part] = depth
-        if lines:
-            deepest = lines.get
-            nodes = [node for node in nodes if node.depth >= deepest(node.line, 0)]
-        if parts:
-            deepest = parts.get
-            nodes = [node for node in nodes if node.depth >= deepest(node.part, 0)]
+        settled: TrieNode | None = None
+        for node in nodes:
+            if node.loop is _NOTHING:
+                lines[node.line] = max(node.depth, lines.get(node.line, 0))
+                if node.accept < (NO_MATCH if settled is None else settled.accept):
+                    settled = node
+            elif node.loop is self._part_ends:
+                parts[node.part] = max(node.depth, parts.get(node.part, 0))
+        if lines or parts:
+            nodes = [
+                node
+                for node in nodes
+                if node.depth >= lines.get(node.line, 0) and node.depth >= parts.get(node.part, 0)
+            ]
+        if settled is not None:
+            of = self._sequences
+            nodes = [node for node in nodes if of[node.indices[0]][0] < settled.accept]
+            if settled not in nodes:
+                nodes.append(settled)
         return nodes
 
     @cached_property
-    def _sequences(self) -> list[tuple[int, Sequence[Token]]]:
-        """The number of each pattern and its tokens, once for each choice of alternatives."""
-        sequences: list[tuple[int, Sequence[Token]]] = []
-        for index, tokens in enumerate(self.patterns):
-            sequences += [(index, way) for way in canonical_ways(tokens, self.separator)]
-        return sequences
+    def _sequences(self) -> list[tuple[int, tuple[Token, ...]]]:
+        """The number of each pattern, and its letters, gaps and sets in order.
+
+        Once for each choice of alternatives.
+        """
+        return [
+            (index, tuple(chain.from_iterable(_edges(token) for token in way)))
+            for index, tokens in enumerate(self.patterns)
+            for way in canonical_ways(tokens, self.separator)
+        ]
 
     @cached_property
     def _root(self) -> TrieNode:
-        root = self._node()
-        root.indices = [*range(len(self._sequences))]
-        root.first = self._sequences[0][0] if self._sequences else NO_MATCH
-        return root
+        return self._node(0, range(len(self._sequences)), None)
 
-    def _node(self, loop: frozenset[str] | None = None) -> TrieNode:
+    def _node(self, depth: int, indices: Sequence[int], loop: frozenset[str] | None) -> TrieNode:
         self._count += 1
-        return TrieNode(self._count, loop)
+        return TrieNode(self._count, depth, indices, loop)
 
     def _build(self, node: TrieNode) -> None:
         """Build what lies right below *node*, once, whoever comes first."""
@@ -328,69 +298,57 @@ class Automaton:
                 self._build_below(node)
 
     def _build_below(self, node: TrieNode) -> None:
-        letters, gaps, sets = self._children(node)
-        for edge, child in (*letters.items(), *gaps.items(), *sets.items()):
-            child.depth = node.depth + 2
-            child.first = self._sequences[child.indices[0]][0]
-            if len(child.indices) == len(node.indices):
-                child.line = node.line
-                if self._stays(node, edge):
-                    child.part = node.part
-            if edge is Gap.DEEP:
-                inside = child.deepened = self._node(_NOTHING)
-                inside.depth, inside.line = child.depth + 1, child.line
-                inside.first, inside.indices = child.first, child.indices
-        if node.deepened is not None:
-            inside = node.deepened
-            inside.accept = node.accept
-            inside.gaps, inside.sets, inside.letters = gaps, sets, letters
-        # Letters last: to another thread, a node with letters is built.
-        node.gaps, node.sets, node.letters = gaps, sets, letters
-
-    def _children(
-        self, node: TrieNode
-    ) -> tuple[dict[str, TrieNode], dict[Gap | Run, TrieNode], dict[OneOf, TrieNode]]:
-        """Return where the patterns go on from *node*, and note on it those that end there."""
-        at, offset = node.position
-        of: Any = self._sequences
-        # Of most patterns one more letter comes next, and nothing else is made for each of these.
-        going_on: dict[str, list[int]] = {}
-        others: list[int] = []
+        by_edge: dict[Token, list[int]] = {}
         for index in node.indices:
-            try:
-                letter = of[index][1][at][offset]
-            except (IndexError, TypeError):  # the letters are over, or a gap comes next
-                others.append(index)
-                continue
-            alike = going_on.get(letter)
-            if alike is None:
-                going_on[letter] = [index]
-            else:
-                alike.append(index)
+            rank, edges = self._sequences[index]
+            if len(edges) > node.depth:
+                by_edge.setdefault(edges[node.depth], []).append(index)
+            elif rank < node.accept:
+                node.accept = rank
         letters: dict[str, TrieNode] = {}
-        for edge, indices in going_on.items():
-            letters[edge] = more = self._node()
-            more.position, more.indices = (at, offset + 1), indices
-        gaps: dict[Gap | Run, TrieNode] = {}
-        sets: dict[OneOf, TrieNode] = {}
-        following = at + 1 if offset else at  # whatever letters there were are over
-        for index in others:
-            rank, tokens = of[index]
-            if following == len(tokens):
-                node.accept = min(node.accept, rank)
-                continue
-            token = _ANY_ONE if tokens[following] is Gap.ONE else tokens[following]
-            children: dict[Any, TrieNode] = sets if isinstance(token, OneOf) else gaps
-            child = children.get(token)
-            if child is None:
-                loop = token.excluded if isinstance(token, Run) else self._ends.get(token)
-                child = children[token] = self._node(loop)
-                child.position = (following + 1, 0)
-            child.indices.append(index)
-        return letters, gaps or _NO_EDGES, sets or _NO_EDGES
+        gaps: list[TrieNode] = []
+        sets: list[tuple[OneOf, TrieNode]] = []
+        for edge, indices in by_edge.items():
+            child = self._child(node, edge, indices)
+            if isinstance(edge, str):
+                letters[edge] = child
+            elif isinstance(edge, OneOf):
+                sets.append((edge, child))
+            else:
+                gaps.append(child)
+        if node.deepened is not None:
+            node.deepened.accept = node.accept
+        # Letters last: to another thread, a node with letters is built.
+        node.gaps, node.sets, node.letters = tuple(gaps), tuple(sets), letters
+
+    def _child(self, node: TrieNode, edge: Token, indices: Sequence[int]) -> TrieNode:
+        """Return the node that *edge* of those sequences leads to from *node*."""
+        loop = None
+        if isinstance(edge, Run):
+            loop = edge.excluded
+        elif edge is Gap.ANY:
+            loop = _NOTHING
+        elif edge is Gap.PART:
+            loop = self._part_ends
+        child = self._node(node.depth + 1, indices, loop)
+        if len(indices) == len(node.indices):
+            child.line = node.line
+            if self._stays(node, edge):
+                child.part = node.part
+        if edge is Gap.DEEP:
+            inside = child.deepened = self._node(child.depth, indices, _NOTHING)
+            inside.line, inside.gaps, inside.letters = child.line, (child,), {}
+        return child
 
     def _stays(self, node: TrieNode, edge: object) -> bool:
         """Return whether *edge* leads from *node* to no other part of the text."""
         if node.loop is _NOTHING or node.deepened is not None or isinstance(edge, Run):
             return False
         return edge is not Gap.ANY and edge is not Gap.DEEP and edge != self.separator
+
+
+def _edges(token: Token) -> Iterable[Token]:
+    """Return what leads from node to node for a token: its letters, or the gap or the set."""
+    if isinstance(token, str):
+        return token
+    return (_ANY_ONE if token is Gap.ONE else token,)

@@ -5,33 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from policy.patterns.automaton import NO_MATCH, AutomatonState
+from policy.patterns.automaton import NO_MATCH
 from policy.patterns.tokens import BLANKS
 
 # The state behind which nothing follows.
 DEAD: Final = "dead"
 
 
-class _DomainState(AutomatonState):
-    """A state of a domain: it matches or not, and names what unlocks more."""
+class DomainState:
+    """A state of a domain: it matches or not, and names what unlocks more.
 
-    __slots__ = ("_unlocks", "ways")
+    What it is asked for is what `AutomatonState` is asked for.
+    """
 
-    def __init__(self, *, accepting: bool, alive: bool, letters: str = "") -> None:
-        super().__init__(None, (), frozenset({id(self)}))
-        self._unlocks = frozenset(letters)
+    __slots__ = ("_unlocks", "alive", "first", "key", "ways")
+
+    forever = NO_MATCH
+
+    def __init__(self, *, accepting: bool, alive: bool, unlocks: str) -> None:
+        self.key = frozenset({id(self)})
         self.first = 0 if accepting else NO_MATCH
         self.alive = alive
-        self.ways: Mapping[str, _DomainState] = {}
+        self.ways: Mapping[str, DomainState] = {}
+        self._unlocks = frozenset(unlocks)
 
-    def after(self, character: str) -> AutomatonState:
+    def after(self, character: str) -> DomainState:
         """Return the state behind one more character."""
         following = self.ways.get(character)
         return self.ways[""] if following is None else following
 
-    def letters(self) -> set[str]:
+    def letters(self) -> frozenset[str]:
         """Return the characters that unlock others."""
-        return set(self._unlocks)
+        return self._unlocks
 
 
 class Domain:
@@ -42,7 +47,7 @@ class Domain:
     outside has no text inside.
     """
 
-    __slots__ = ("_accepting", "_table", "_unlocks", "closed", "separator", "start")
+    __slots__ = ("closed", "separator", "start")
 
     def __init__(
         self,
@@ -54,15 +59,14 @@ class Domain:
         closed: bool = False,
     ) -> None:
         states = {
-            name: _DomainState(accepting=name in accepting, alive=name != DEAD, letters=unlocks)
+            name: DomainState(accepting=name in accepting, alive=name != DEAD, unlocks=unlocks)
             for name in (*table, DEAD)
         }
         for name, edges in {**table, DEAD: {"": DEAD}}.items():
             states[name].ways = {char: states[target] for char, target in edges.items()}
-        self._table, self._accepting, self._unlocks = table, accepting, unlocks
         self.closed = closed
         self.separator = separator
-        self.start: AutomatonState = states[next(iter(table))]
+        self.start = states[next(iter(table))]
 
     def holds(self, text: str) -> bool:
         """Return whether *text* is in the domain."""

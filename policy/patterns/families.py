@@ -156,8 +156,7 @@ def classes(
     fresh = fresh_character(named(tokens).union(*taken))
     # What only sets name, e.g. the slash that `=*` leaves out, tells texts apart as well.
     always = {fresh, *excluded_characters(tokens)}
-    plain: dict[_Class, str] = {}
-    open_: dict[_Class, str] = {}  # those with a fresh character, which no pattern names
+    found: dict[_Class, str] = {}
     skipped: set[_Class] = set()
     start = tuple((index, p.automaton.start) for index, p in enumerate(patterns))
     queue = deque([("", start)])
@@ -165,12 +164,12 @@ def classes(
     while queue:
         text, states = queue.popleft()
         matching = frozenset(index for index, state in states if state.first != NO_MATCH)
-        if fresh in text:
-            open_.setdefault(matching, text)
-        elif text in taken:
+        if text in taken:
             skipped.add(matching)
+        elif fresh in text and fresh not in found.get(matching, ""):
+            found[matching] = text  # no pattern names all of it, which people read best
         else:
-            plain.setdefault(matching, text)
+            found.setdefault(matching, text)
         letters = always.union(*(state.letters() for _, state in states))
         for letter in sorted(letters):
             after = tuple(
@@ -181,10 +180,9 @@ def classes(
             key = frozenset((index, state.key) for index, state in after), fresh in text + letter
             if key not in seen:
                 if len(seen) >= limits.SEARCH_STATES:
-                    return {**plain, **open_}, False
+                    return found, False
                 seen.add(key)
                 queue.append((text + letter, after))
-    found = {**plain, **open_}
     shown = {key: _shown(text, key, patterns, taken) for key, text in found.items()}
     return shown, skipped <= found.keys()
 

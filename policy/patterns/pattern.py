@@ -45,25 +45,24 @@ def tokens_of(patterns: Iterable[Pattern]) -> frozenset[Token]:
     return frozenset[Token]().union(*(pattern.tokens for pattern in patterns))
 
 
-def named(tokens: Collection[Token]) -> set[str]:
+def named(tokens: Iterable[Token]) -> set[str]:
     """Return every character that some of *tokens* names."""
-    texts = [token for token in tokens if isinstance(token, str)]
-    leaves = {*pieces(token for token in tokens if not isinstance(token, str))}
-    texts += [token for token in leaves if isinstance(token, str)]
-    letters = set("".join(texts))
-    return letters.union(*(t.characters for t in leaves if isinstance(t, (OneOf, Run))))
+    letters: set[str] = set()
+    for token in pieces(tokens):
+        if isinstance(token, str):
+            letters.update(token)
+        elif not isinstance(token, Gap):
+            letters |= token.characters
+    return letters
 
 
 def excluded_characters(tokens: Iterable[Token]) -> frozenset[str]:
     """Return the characters that *tokens* exclude, as ``[!a-z]`` does."""
-    leaves = pieces(token for token in tokens if not isinstance(token, str))
-    return frozenset[str]().union(
-        *(
-            token.characters
-            for token in leaves
-            if isinstance(token, Run) or (isinstance(token, OneOf) and token.negated)
-        )
-    )
+    letters: set[str] = set()
+    for token in pieces(tokens):
+        if isinstance(token, Run) or (isinstance(token, OneOf) and token.negated):
+            letters |= token.characters
+    return frozenset(letters)
 
 
 def is_glob(tool: str) -> bool:
@@ -239,18 +238,17 @@ def freeze(pattern: Pattern, fresh: str) -> str:
 
 
 def _frozen(tokens: Iterable[Token], fresh: str) -> str:
-    return "".join(
-        token
-        if isinstance(token, str)
-        else ("" if token is Gap.DEEP else fresh)
-        if isinstance(token, Gap)
-        else min(token.characters, key=plainness)
-        if isinstance(token, OneOf) and not token.negated
-        else _frozen(token.alternatives[0], fresh)
-        if isinstance(token, Alternatives)
-        else fresh
-        for token in tokens
-    )
+    pieces = []
+    for token in tokens:
+        if isinstance(token, str):
+            pieces.append(token)
+        elif isinstance(token, Alternatives):
+            pieces.append(_frozen(token.alternatives[0], fresh))
+        elif isinstance(token, OneOf) and not token.negated:
+            pieces.append(min(token.characters, key=plainness))
+        elif token is not Gap.DEEP:
+            pieces.append(fresh)
+    return "".join(pieces)
 
 
 def typed(pattern: Pattern) -> str:

@@ -23,13 +23,14 @@ from itertools import chain
 from policy.core import limits
 from policy.core.values import frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
-from policy.patterns.domains import Domain
+from policy.patterns.domains import Domain, DomainState
 from policy.patterns.tokens import plainness
 
 # Private-use characters: in no pattern anybody writes, or else the next one.
 _FRESH = [chr(code) for code in range(0xE000, 0xE400)]
 
 _Key = tuple[int | frozenset[int], ...]
+_States = tuple[AutomatonState | DomainState, ...]
 
 
 @frozen
@@ -103,9 +104,7 @@ def _ordered(letters: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(letters, key=plainness))
 
 
-def _following(
-    states: tuple[AutomatonState, ...], letter: str, count: int, least: Sequence[int]
-) -> tuple[AutomatonState, ...] | None:
+def _following(states: _States, letter: str, count: int, least: Sequence[int]) -> _States | None:
     """Return the states behind one more letter; None where there is nothing to look for."""
     following = []
     for state in states[:count]:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
+import enum
+
 from policy.core.values import TYPE_CHECKING, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
-class Gap:
-    """Text that a pattern leaves open: one of four, each of which there is once.
+class Gap(enum.Enum):
+    """Text that a pattern leaves open.
 
     A *part* is what stands between two separators. In plain text, which has none, it is all.
     """
 
-    __slots__ = ("value",)
+    ANY = "any"  # any text, separators included
+    PART = "part"  # any text without a separator
+    DEEP = "deep"  # any number of parts, each behind a separator: (/part)*
+    ONE = "one"  # one character that is no separator
 
-    ANY: Gap  # any text, separators included
-    PART: Gap  # any text without a separator
-    DEEP: Gap  # any number of parts, each behind a separator: (/part)*
-    ONE: Gap  # one character that is no separator
-
-    def __init__(self, value: str) -> None:
-        self.value = value
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return GAPS.__getitem__, (self.value,)
-
-    def __repr__(self) -> str:
-        return f"<Gap {self.value}>"
+    __hash__ = object.__hash__
 
 
-GAPS = {value: Gap(value) for value in ("any", "part", "deep", "one")}
-Gap.ANY, Gap.PART, Gap.DEEP, Gap.ONE = GAPS.values()
+GAPS = {gap.value: gap for gap in Gap}
 
 
 @frozen(repr=False)
@@ -132,7 +124,7 @@ def spelled_out(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
     if at is None:
         yield tuple(tokens)
         return
-    for each in tokens[at].alternatives:  # type: ignore[union-attr]  # that one is an `Either`
+    for each in tokens[at].alternatives:  # type: ignore[union-attr]  # they are some
         for rest in spelled_out((*each, *tokens[at + 1 :])):
             yield (*tokens[:at], *rest)
 

@@ -921,7 +921,7 @@ def test_characters_behind_a_decision_are_not_remembered_without_bound(
 def test_a_domain_remembers_no_characters() -> None:
     text = "".join(map(chr, range(0x4E00, 0x9E00)))
     assert HOSTS.holds(text)
-    assert sum(len(state.edges) for state in (HOSTS.start, HOSTS.start.after("a"))) < 20
+    assert sum(len(state.ways) for state in (HOSTS.start, HOSTS.start.after("a"))) < 20
 
 
 def test_ten_thousand_patterns_are_one_walk(work: dict[str, int]) -> None:
