@@ -53,77 +53,83 @@ _END: Final = r"(?=[ \t;|&<>\n]|\Z)"
 # What is quoted holds nothing that a shell acts on.
 _TOKEN: Final = re.compile(
     rf"""[ \t]*(?:
-    ([0-9]*>&[0-9]+|[0-9]*(?:>>|>\|?|<|&>>?)[ ]?/dev/null){_END}
-    |[0-9]*(&?>>?|>\||<)[ ]?([{_LETTERS}][{_LETTERS}=]*+){_END}
-    |([{_LETTERS}][{_LETTERS}=]*+){_END}
-    |((?:[{_GLOBS}]|'[^'\0\n\\]*'|"[^"\\$`\0\n]*")(?:[{_GLOBS}=]++|'[^'\0\n\\]*'|"[^"\\$`\0\n]*")*+){_END}
-    |(&&|\|\||\|&|\||;(?![;&])|\n)
+    (?P<descriptor>[0-9]*>&[0-9]+|[0-9]*(?:>>|>\|?|<|&>>?)[ ]?/dev/null){_END}
+    |[0-9]*(?P<directs>&?>>?|>\||<)[ ]?(?P<file>[{_LETTERS}][{_LETTERS}=]*+){_END}
+    |(?P<word>[{_LETTERS}][{_LETTERS}=]*+){_END}
+    |(?P<quoted>(?:[{_GLOBS}]|'[^'\0\n\\]*'|"[^"\\$`\0\n]*")(?:[{_GLOBS}=]++|'[^'\0\n\\]*'|"[^"\\$`\0\n]*")*+){_END}
+    |(?P<operator>&&|\|\||\|&|\||;(?![;&])|\n)
     )""",
     re.VERBOSE,
 )
-_IS_FILE, _IS_PLAIN, _IS_QUOTED, _IS_OPERATOR = 3, 4, 5, 6
+_PIPES: Final = ("|", "|&")
+_IN_QUOTES: Final = re.compile(r"""'[^']*'|"[^"]*\"""")
 # A name that one of these sets is read in the pieces that it has.
 _DECLARING: Final = frozenset("export declare typeset readonly local".split())
 _NOT_FIRST: Final = KEYWORDS | {"[[", "["}
 
 
-def read_plain(text: str) -> Script | None:  # noqa: PLR0912  # one loop over five kinds
+def read_plain(text: str) -> Script | None:
     """Return what a command of plain words and operators consists of; None for any other."""
-    command = SimpleCommand()
-    words, commands = command.words, [command]
-    targets: list[Redirection] = []
-    position, operator = 0, ""
     text = text.strip(" \t\n")
-    length, match_at = len(text), _TOKEN.match
-    while position < length:
-        match = match_at(text, position)
-        if match is None:
+    command = SimpleCommand()
+    commands, targets = [command], list[Redirection]()
+    position, operator = 0, ""
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
             return None
-        position, kind = match.end(), match.lastindex
-        if command.directed and kind in (_IS_PLAIN, _IS_QUOTED):
-            command.swallowed = True
-            if all("=" in word.raw for word in words):
-                return None  # rules know it by its text as well
-        if kind == _IS_PLAIN:
-            raw = match[4]
-            if raw in _NOT_FIRST and all("=" in word.raw for word in words):
+        position = token.end()
+        if token.lastgroup != "operator":
+            if not _add(token, command, targets):
                 return None
-            words.append(_plain(raw))
-        elif kind == _IS_QUOTED:
-            raw = match[5]
-            in_pieces = "{" in raw or (words and words[0].raw in _DECLARING)
-            if in_pieces and not (raw[0] in "'\"" and raw.find(raw[0], 1) == len(raw) - 1):
-                return None
-            words.append(_quoted(raw))
-            if words[0].plain in _NOT_FIRST:
-                return None
-        elif kind == _IS_OPERATOR:
-            if words:
-                operator = match[6]
-                is_pipe = operator in ("|", "|&")
-                command.piped |= is_pipe
-                command = SimpleCommand(piped=is_pipe)
-                words = command.words
-                commands.append(command)
-            elif match[6] != "\n" or operator in ("|", "|&"):
-                return None  # nothing to join
-        elif not words:
-            return None  # a redirection in front, or alone
-        else:
-            command.directed = True
-            if kind == _IS_FILE:
-                name, writes = match[3], ">" in match[2]
-                if name.startswith("//") or name.isdigit():
-                    return None  # digits may belong to the redirection behind them
-                targets.append(Redirection(name, writes))
-                command.fills |= writes
-    if not words:
+        elif command.words:
+            operator = token["operator"]
+            is_pipe = operator in _PIPES
+            command.piped |= is_pipe
+            command = SimpleCommand(piped=is_pipe)
+            commands.append(command)
+        elif token["operator"] != "\n" or operator in _PIPES:
+            return None  # nothing to join
+    if not command.words:
         if operator != ";":
             return None
         commands.pop()
     if any(map(_sets_at_length, commands)):
         return None
     return Script(commands, targets, split=any(each.piped for each in commands), plain=True)
+
+
+def _add(token: re.Match[str], command: SimpleCommand, targets: list[Redirection]) -> bool:
+    """Add a word or a redirection to a command; return whether all shells read it alike there."""
+    if token.lastgroup == "word":
+        return _add_word(_plain(token["word"]), command)
+    if token.lastgroup == "quoted":
+        raw, words = token["quoted"], command.words
+        in_pieces = "{" in raw or (words and words[0].raw in _DECLARING)
+        if in_pieces and not _IN_QUOTES.fullmatch(raw):
+            return False
+        return _add_word(_quoted(raw), command)
+    if not command.words:
+        return False  # a redirection in front, or alone
+    command.directed = True
+    name = token["file"]
+    if name is not None:
+        if name.startswith("//") or name.isdigit():
+            return False  # digits may belong to the redirection behind them
+        writes = ">" in token["directs"]
+        targets.append(Redirection(name, writes))
+        command.fills |= writes
+    return True
+
+
+def _add_word(word: Word, command: SimpleCommand) -> bool:
+    command.swallowed |= command.directed
+    # Rules know what is redirected by its text as well; and keywords are none behind a program.
+    is_odd = command.directed or word.plain in _NOT_FIRST
+    if is_odd and all("=" in each.raw for each in command.words):
+        return False
+    command.words.append(word)
+    return True
 
 
 def _sets_at_length(command: SimpleCommand) -> bool:
@@ -180,6 +186,7 @@ class Scanner:
         self._started = False
         self._raw: list[str] = []  # of the word, until it ends
         self._plain: list[str] = []
+        self._quote: int | None = None  # where the double quote is that is open
         self._pieces = 0
         self._open = 0  # parentheses
         self._held: list[tuple[int, list[Word]]] = []  # words before each of those
@@ -191,42 +198,50 @@ class Scanner:
         text, length = self.text, len(self.text)
         while self.position < length:
             character = text[self.position]
-            if within and character == ")" and not self._open:
-                break
             if self._pieces > limits.COMMAND_PIECES:
                 self.script.note("", "is too long to be read to its end")
                 self.script.unread = True
                 self.position = length
+            elif self._quote is not None:
+                self._character(character)
+            elif within and character == ")" and not self._open:
+                break
             elif character in " \t":
                 self._end_word()
                 self.position += 1
             elif not self._started and (match := _COMMENT.match(text, self.position)):
                 self.position = match.end()
             elif character in "()":
-                # Groups, subshells, functions: what is inside is a command too.
-                self.script.note(character, UNSEEN)
-                self._open += 1 if character == "(" else -1
-                held = self._held_back(character) if self.resumes else []
-                self._end_command()
-                self._resumed = held or self._resumed
-                self.position += 1
+                self._parenthesis(character)
             elif (match := _REDIRECTION.match(text, self.position)) and not (
                 self._started and match[0][0].isdigit()
             ):
                 self._end_word()
                 self._awaiting = match[0].lstrip("0123456789")
-                if self._awaiting in ("<<", "<<-", "<>"):
-                    self.script.note(match[0], UNSEEN)
-                self.position = match.end()
+                self._pass(match, unseen=self._awaiting in ("<<", "<<-", "<>"))
             elif match := _OPERATOR.match(text, self.position):
                 self._end_command()
-                if match[0] in ("&", ";;", ";&", ";;&"):
-                    self.script.note(match[0], UNSEEN)
-                self.position = match.end()
+                self._pass(match, unseen=match[0] in ("&", ";;", ";&", ";;&"))
             else:
                 self._character(character)
+        if self._quote is not None:
+            self.script.note(text[self._quote :], UNCLOSED)
         self._end_command()
         return self.script
+
+    def _pass(self, operator: re.Match[str], *, unseen: bool) -> None:
+        if unseen:
+            self.script.note(operator[0], UNSEEN)
+        self.position = operator.end()
+
+    def _parenthesis(self, character: str) -> None:
+        """Take one of a group, a subshell or a function: what is inside is a command too."""
+        self.script.note(character, UNSEEN)
+        self._open += 1 if character == "(" else -1
+        held = self._held_back(character) if self.resumes else []
+        self._end_command()
+        self._resumed = held or self._resumed
+        self.position += 1
 
     def _held_back(self, parenthesis: str) -> list[Word]:
         """Return the words that a command goes on from behind *parenthesis*, if one is there.
@@ -244,36 +259,40 @@ class Scanner:
         return []
 
     def _character(self, character: str) -> None:
-        word, text = self._word, self.text
-        self._started = True
-        if match := _SINGLE.match(text, self.position):
-            quoted = match[0]
-            if not match[1]:
-                self.script.note(quoted, UNCLOSED)
-            if "\0" in quoted:
-                self.script.note(quoted, DIFFER)
-            self._take(quoted, quoted.strip("'"))
-        elif character == '"':
-            self._double()
+        """Take what begins with a character of a word."""
+        quoted, self._started = self._quote is not None, True
+        if character == '"':
+            self._quote = None if quoted else self.position
+            self._take('"', "")
         elif character == "\\":
-            following = text[self.position + 1 : self.position + 2]
-            if following in ("", "\n"):
-                self.script.note(character + following, UNCLOSED)
-            self._take(character + following, "" if following == "\n" else following)
-        elif match := _SUBSTITUTION.match(text, self.position):
+            following = self.text[self.position + 1 : self.position + 2]
+            if following == "\n" or not (following or quoted):
+                self.script.note(character + following, DIFFER if quoted else UNCLOSED)
+            is_escape = not quoted or following in '$`"\\'
+            plain = following if is_escape else character + following
+            self._take(character + following, "" if following == "\n" else plain)
+        elif match := _SUBSTITUTION.match(self.text, self.position):
             self._substitution(match[0])
         elif character == "$":
-            self._variable(quoted=False)
+            self._variable(quoted=quoted)
+        elif not quoted and (match := _SINGLE.match(self.text, self.position)):
+            if not match[1]:
+                self.script.note(match[0], UNCLOSED)
+            self._take_run(match[0], match[0].strip("'"), odd="\0")
         else:
-            match = _ORDINARY.match(text, self.position)
+            match = (_QUOTED if quoted else _ORDINARY).match(self.text, self.position)
             run = match[0] if match else character
-            if "{" in run or "}" in run:
-                word.literal = word.known = False
-            word.glob |= any(glob in run for glob in "*?[")
-            # A carriage return is no blank; a NUL is nothing at all to a shell.
-            if "\r" in run or "\0" in run:
-                self.script.note(run, DIFFER)
-            self._take(run, run)
+            if not quoted:
+                if "{" in run or "}" in run:
+                    self._word.literal = self._word.known = False
+                self._word.glob |= any(glob in run for glob in "*?[")
+            # A carriage return is no blank.
+            self._take_run(run, run, odd="\0" if quoted else "\r\0")
+
+    def _take_run(self, raw: str, plain: str, odd: str) -> None:
+        if not set(odd).isdisjoint(raw):  # a NUL is nothing at all to a shell
+            self.script.note(raw, DIFFER)
+        self._take(raw, plain)
 
     def _take(self, raw: str, plain: str) -> None:
         self._raw.append(raw)
@@ -294,32 +313,6 @@ class Scanner:
             word.literal, word.guessed = False, True
         word.known &= value is not None
         self._take(written, written if value is None else value)
-
-    def _double(self) -> None:
-        text, start = self.text, self.position
-        self._take('"', "")
-        while self.position < len(text) and self._pieces <= limits.COMMAND_PIECES:
-            character = text[self.position]
-            if character == '"':
-                self._take('"', "")
-                return
-            if character == "\\":
-                following = text[self.position + 1 : self.position + 2]
-                if following == "\n":
-                    self.script.note("\\\n", DIFFER)
-                plain = following if following in '$`"\\' else character + following
-                self._take(character + following, "" if following == "\n" else plain)
-            elif match := _SUBSTITUTION.match(text, self.position):
-                self._substitution(match[0])
-            elif character == "$":
-                self._variable(quoted=True)
-            else:
-                match = _QUOTED.match(text, self.position)
-                run = match[0] if match else character
-                if "\0" in run:
-                    self.script.note(run, DIFFER)
-                self._take(run, run)
-        self.script.note(text[start:], UNCLOSED)
 
     def _substitution(self, opening: str) -> None:
         # What is substituted runs as well: its text becomes commands of its
