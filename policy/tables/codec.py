@@ -1,9 +1,9 @@
 """Tables to JSON and back. Equal tables give equal text, and reading checks its hash.
 
-What stands in an object is what the class of the value says of its fields. Writing leaves out what
-is as it is by default. Reading is strict: every key is known, nothing is turned from one type into
-another, patterns are in their canonical form, and nothing in the text is executed. Dialects, rule
-sets and tables are written once each; what holds them has their number.
+An object has a key for each attribute of a value that is not as it is by default. Reading is
+strict: every key is known, nothing is turned from one type into another, patterns are in their
+canonical form, and nothing in the text is executed. Dialects and rule sets are written once each;
+what holds them has their number.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import enum
 import hashlib
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.util import find_spec
-from itertools import repeat
 from typing import Any, Final, NoReturn, get_args, get_origin, get_type_hints
 
 import policy
 from policy.commands import knowledge
 from policy.core import limits
+from policy.core.call_json import parsed
 from policy.core.errors import PolicyError
 from policy.core.source import cited, visible
 from policy.core.values import attributes, stated
@@ -30,17 +30,12 @@ from policy.tables.dialect import ArgumentKind, Dialect, Input
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import TRUST, Bounds, Ceiling, LinkedRules, Table
 
-_Object = dict[str, Any]
 _Kind = Any  # what an annotation says, which may be no class
 
 
-class _Wrong(ValueError):
-    """What is wrong with one value."""
-
-
 def refuse(message: str) -> NoReturn:
-    """Refuse the value that is read, at its place in the text."""
-    raise _Wrong(message)
+    """Refuse the value that is read."""
+    raise ValueError(message)
 
 
 # What must hold of a value, beside its type.
@@ -77,259 +72,6 @@ def _is_host(name: str) -> bool:
         return False
 
 
-def _check_texts(known: knowledge.Program | knowledge.Wrapper) -> None:
-    """Refuse what is no expression: every text that is said of a program is one."""
-    operands = known.operands if isinstance(known, knowledge.Wrapper) else ()
-    texts = (text for _, text in stated(known) if isinstance(text, str))
-    _check_expressions(*operands, *texts)
-
-
-def _check_expressions(*expressions: str) -> None:
-    for expression in filter(None, expressions):
-        try:
-            re.compile(expression)
-        except (re.error, OverflowError, RecursionError):
-            refuse(f"{cited(expression)} is not an expression")
-
-
-CHECKS: Final[dict[type, Callable[[Any], None]]] = {
-    Bounds: _check_bounds,
-    Dialect: _check_dialect,
-    Input: lambda argument: _check_expressions(argument.spelling),
-    knowledge.Program: _check_texts,
-    RuleSet: _check_rules,
-    knowledge.Variables: lambda variables: _check_expressions(variables.guarded),
-    knowledge.Wrapper: _check_texts,
-}
-
-
-def table_key(table: Table) -> Hashable:
-    """Return what tables have in common that are written alike."""
-    ceilings = (table.use, *([] if table.delegate is None else [table.delegate]))
-    sets = tuple(tuple((id(each.rules), each.links) for each in one.parts) for one in ceilings)
-    return sets, table.bounds
-
-
-# In the order in which it is read, and what those have in common that share a number.
-_POOLS: Final[dict[type, tuple[str, Callable[[Any], Hashable]]]] = {
-    Dialect: ("dialects", lambda dialect: dialect),
-    RuleSet: ("rules", id),
-    Table: ("tables", table_key),
-}
-
-
-# How a kind is read and written, and the kinds that it is made of.
-_NAMES: Final = {str: "a text", int: "a whole number", bool: "true or false"}
-
-
-@cache
-def _shape(kind: _Kind) -> tuple[str, Any]:
-    origin: _Kind = get_origin(kind)
-    arguments = get_args(kind)
-    if kind in _SPECIAL:
-        return "special", None
-    if kind is object:
-        return "any", None
-    if kind in _NAMES:
-        return "exactly", _NAMES[kind]
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return "enum", {member.value: member for member in kind}
-    if hasattr(kind, "__fields__"):
-        return "values", None
-    if origin is tuple and arguments[1:] != (...,):
-        return "items", (tuple, arguments, len(arguments))
-    if origin in (tuple, frozenset):
-        return "items", (origin, repeat(arguments[0]), None)
-    if origin is Mapping:
-        return "mapping", arguments[1]
-    if arguments[1:] == (type(None),):
-        return "optional", arguments[0]
-    msg = f"there is no JSON for {kind}"
-    raise TypeError(msg)
-
-
-@cache
-def _fields(kind: type) -> dict[str, tuple[_Kind, bool]]:
-    """Return the attributes of a class of values: what each is, and whether it may be left out."""
-    hints, known = get_type_hints(kind), attributes(kind).items()
-    # The table that another one comes from is no part of it.
-    return {name: (hints[name], optional) for name, optional in known if name != "origin"}
-
-
-def _list(value: Any) -> list[Any]:  # noqa: ANN401  # any JSON
-    return value if type(value) is list else refuse(f"expected a list, found {cited(value)}")
-
-
-def _object(value: Any) -> _Object:  # noqa: ANN401
-    return value if type(value) is dict else refuse(f"expected an object, found {cited(value)}")
-
-
-class _Content:
-    """What one text holds: its dialects, rule sets and tables, in the order of their numbers.
-
-    *path* is where the value stands that is read, e.g. ``[".rules", "[0]"]``.
-    """
-
-    def __init__(self) -> None:
-        self.path: list[str] = []
-        self._values: dict[type, list[Any]] = {kind: [] for kind in _POOLS}
-        self._numbers: dict[Hashable, int] = {}
-
-    def read(self, kind: _Kind, value: Any) -> Any:  # noqa: ANN401
-        """Return the value of a *kind* that some JSON is."""
-        how, of = _shape(kind)
-        match how:
-            case "special":
-                return _SPECIAL[kind][0](self, value)
-            case "values":
-                return self.read_values(kind, value)
-            case "optional":
-                return None if value is None else self.read(of, value)
-            case "exactly":
-                wrong = type(value) is not kind
-                return refuse(f"expected {of}, found {cited(value)}") if wrong else value
-            case "enum":
-                if type(value) is str and value in of:
-                    return of[value]
-                refuse(f"expected one of {', '.join(of)}, found {cited(value)}")
-            case "items":
-                (make, kinds, count), items = of, _list(value)
-                if count not in (None, len(items)):
-                    refuse(f"expected {count} values, found {len(items)}")
-                pairs = enumerate(zip(kinds, items, strict=False))
-                return make([self.inside(f"[{n}]", self.read, *pair) for n, pair in pairs])
-            case "mapping":
-                return {
-                    name: self.inside(f"[{json.dumps(name)}]", self.read, of, each)
-                    for name, each in _object(value).items()
-                }
-            case _:
-                return value
-
-    def read_values(self, kind: type, value: object) -> object:
-        """Return the value of a class: an object with a key for each attribute."""
-        values, found, fields = _object(value), {}, _fields(kind)
-        for name, (each, optional) in fields.items():
-            if name in values:
-                found[name] = self.inside(f".{name}", self.read, each, values[name])
-            elif not optional:
-                self.path.append(f".{name}")
-                refuse(f"the key {cited(name)} is missing")
-        if unknown := sorted(values.keys() - fields.keys()):
-            refuse(f"the key {', '.join(map(cited, unknown))} is unknown")
-        made: object = kind(**found)
-        if kind in CHECKS:
-            CHECKS[kind](made)
-        return made
-
-    def inside(self, step: str, read: Callable[..., Any], *given: object) -> Any:  # noqa: ANN401
-        """Return what *read* returns of the value at *step* of the one that is read."""
-        self.path.append(step)
-        found = read(*given)
-        self.path.pop()
-        return found
-
-    def write(self, kind: _Kind, value: Any) -> Any:  # noqa: ANN401
-        """Return the JSON of a value of a *kind*."""
-        how, of = _shape(kind)
-        match how:
-            case "special":
-                return _SPECIAL[kind][1](self, value)
-            case "values":
-                return self.write_values(kind, value)
-            case "optional":
-                return None if value is None else self.write(of, value)
-            case "enum":
-                return value.value
-            case "items":
-                # Sets are in another order in each process.
-                items = sorted(value) if of[0] is frozenset else value
-                return [self.write(each, item) for each, item in zip(of[1], items, strict=False)]
-            case "mapping":
-                return {name: self.write(of, each) for name, each in value.items()}
-            case _:
-                return value
-
-    def write_values(self, kind: type, value: object) -> _Object:
-        """Return the object of a value of a class."""
-        fields, said = _fields(kind), stated(value)
-        return {name: self.write(fields[name][0], found) for name, found in said if name in fields}
-
-    def number(self, kind: type, value: object) -> int:
-        """Return the number of a value."""
-        key, values = (kind, _POOLS[kind][1](value)), self._values[kind]
-        if key not in self._numbers:
-            self._numbers[key] = len(values)
-            values.append(value)
-        return self._numbers[key]
-
-    def at(self, kind: type, value: object) -> object:
-        """Return the value with a number."""
-        values, number = self._values[kind], self.read(int, value)
-        if not 0 <= number < len(values):
-            refuse(f"there is no number {number}")
-        return values[number]
-
-    def written(self) -> _Object:
-        """Return all that has a number."""
-        return {
-            name: [self.write_values(kind, value) for value in self._values[kind]]
-            for kind, (name, _) in reversed(_POOLS.items())
-        }
-
-    def fill(self, content: _Object) -> None:
-        """Read all that has a number."""
-        for kind, (name, _) in _POOLS.items():
-            for number, value in enumerate(self.inside(f".{name}", _list, content[name])):
-                found = self.inside(f".{name}[{number}]", self.read_values, kind, value)
-                self._values[kind].append(found)
-
-
-# What is written otherwise than by the fields of a class.
-
-
-def _pattern(content: _Content, value: object) -> Pattern:
-    if type(value) is not dict or value.keys() != {"kind", "tokens"}:
-        refuse(f"expected `kind` and `tokens`, found {cited(value)}")
-    tokens = tuple(map(_token, _list(value["tokens"])))
-    if _ways(tokens) > limits.ALTERNATIVES:
-        refuse(f"a pattern has at most {limits.ALTERNATIVES:,} choices of alternatives")
-    pattern = Pattern.of(content.read(PatternKind, value["kind"]), tokens)
-    if pattern.tokens != tokens:
-        refuse(f"expected a pattern in canonical form, found {cited(value['tokens'])}")
-    return pattern
-
-
-def _token(value: object) -> Token:
-    if type(value) is str and value:
-        return value
-    if type(value) is dict and len(value) == 1:
-        ((key, text),) = value.items()
-        if key == "gap":
-            if type(text) is str and text in GAPS:
-                return GAPS[text]
-            refuse(f"expected one of {', '.join(GAPS)}, found {cited(text)}")
-        if key in {"one of", "none of"} and type(text) is str and text:
-            return OneOf(frozenset(text), negated=key == "none of")
-        if key == "run without" and type(text) is str:
-            return Run(frozenset(text))
-        if key == "either" and type(text) is list and text:
-            return Alternatives.of(*(map(_token, _list(each)) for each in text))
-    refuse(f"expected a part of a pattern, found {cited(value)}")
-
-
-def _written(token: Token) -> object:
-    if isinstance(token, str):
-        return token
-    if isinstance(token, Gap):
-        return {"gap": token.value}
-    if isinstance(token, Run):
-        return {"run without": "".join(sorted(token.excluded))}
-    if isinstance(token, Alternatives):
-        return {"either": [[*map(_written, each)] for each in token.alternatives]}
-    return {"none of" if token.negated else "one of": "".join(sorted(token.characters))}
-
-
 def _ways(tokens: Iterable[Token]) -> int:
     """Return how many choices there are of the alternatives of a pattern, or too many."""
     ways = 1
@@ -339,75 +81,208 @@ def _ways(tokens: Iterable[Token]) -> int:
     return ways
 
 
-_Codec = tuple[Callable[[_Content, Any], Any], Callable[[_Content, Any], Any]]
+def _check_characters(characters: frozenset[str]) -> None:
+    if any(len(each) != 1 for each in characters):
+        refuse(f"expected characters, found {cited(sorted(characters))}")
 
 
-def _numbered(kind: type) -> _Codec:
-    return lambda content, value: content.at(kind, value), lambda c, value: c.number(kind, value)
+def _check_expressions(value: object) -> None:
+    """Refuse a value with a text, or a tuple of texts, that is no regular expression."""
+    for _, found in stated(value):
+        for text in found if isinstance(found, tuple) else [found]:
+            if isinstance(text, str):
+                _check_expression(text)
 
 
-def _of_programs(kind: type) -> _Codec:
-    table = Mapping[str, kind]  # type: ignore[valid-type]
-    return lambda content, value: knowledge.ProgramTable(
-        content.read(table, value)
-    ), lambda c, value: c.write(table, value)
+def _check_expression(text: str) -> None:
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError):
+        refuse(f"{cited(text)} is not an expression")
 
 
-_PARTS: Final = tuple[LinkedRules, ...]
-_SPECIAL: Final[dict[_Kind, _Codec]] = {
-    Pattern: (
-        _pattern,
-        lambda _, value: {"kind": value.kind.value, "tokens": [*map(_written, value.tokens)]},
-    ),
-    Token: (lambda _, value: _token(value), lambda _, value: _written(value)),
-    knowledge.Programs: _of_programs(knowledge.Program),
-    knowledge.Wrappers: _of_programs(knowledge.Wrapper),
-    Ceiling: (
-        lambda content, value: Ceiling.of(content.read(_PARTS, value)),
-        lambda content, value: content.write(_PARTS, value.parts),
-    ),
-    **{kind: _numbered(kind) for kind in _POOLS},
+CHECKS: Final[dict[type, Callable[[Any], None]]] = {
+    Alternatives: lambda token: token.alternatives or refuse("expected alternatives, found none"),
+    Bounds: _check_bounds,
+    Dialect: _check_dialect,
+    Input: lambda argument: _check_expression(argument.spelling),
+    knowledge.Kinds: _check_expressions,
+    knowledge.Program: _check_expressions,
+    knowledge.Variables: _check_expressions,
+    knowledge.Wrapper: _check_expressions,
+    OneOf: lambda token: _check_characters(token.characters or refuse("expected a character")),
+    RuleSet: _check_rules,
+    Run: lambda token: _check_characters(token.excluded),
 }
 
 
-def read_object(text: str, *, limit: int, what: str) -> _Object:
-    """Return the object that *text* is, of at most *limit* characters.
+# The table that another one comes from is no part of it.
+_ORIGIN: Final = "origin"
 
-    Raises:
-        PolicyError: it is none, and so not *what* it should be, e.g. ``a table``.
-    """
-    if len(text) > limit:
-        raise PolicyError(f"expected {what} of at most {limit:,} characters")
+
+@cache
+def _fields(kind: _Kind) -> dict[str, tuple[_Kind, bool]]:
+    """Return the attributes of a class of values: what each is, and whether it may be left out."""
+    hints, known = get_type_hints(kind), attributes(kind).items()
+    return {name: (hints[name], optional) for name, optional in known if name != _ORIGIN}
+
+
+# Under which key a text has what is written once.
+_POOLS: Final[dict[_Kind, str]] = {RuleSet: "rules", Dialect: "dialects"}
+
+
+class _Writer:
+    """Writes values: rule sets and dialects once each, which get numbers as they are met."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[object, int] = {}
+        self._numbered: dict[type, list[object]] = {kind: [] for kind in _POOLS}
+
+    def text(self, name: str, value: object) -> str:
+        """Return an object with *value* under a name, and with all that has a number."""
+        texts = {name: self._json(value)}
+        for kind, values in self._numbered.items():
+            texts[_POOLS[kind]] = self._json([self._object(each) for each in values])
+        return "{" + ",".join(f'"{key}":{text}' for key, text in texts.items()) + "}"
+
+    def _json(self, value: object) -> str:
+        return json.dumps(value, default=self._plain, allow_nan=False, separators=(",", ":"))
+
+    def _plain(self, value: Any) -> object:  # noqa: ANN401
+        """Return what stands for a value that JSON has no form for."""
+        match value:
+            case RuleSet():
+                return self._number(RuleSet, id(value), value)  # equal ones may lie elsewhere
+            case Dialect():
+                return self._number(Dialect, value, value)
+            case Ceiling():
+                return value.parts
+            case Gap():
+                return {"gap": value.value}
+            case enum.Enum():
+                return value.value
+            case frozenset():
+                return sorted(value)  # they are in another order in each process
+            case Mapping():
+                return dict(value)
+            case _:
+                return self._object(value) if hasattr(value, "__fields__") else [*value]
+
+    def _number(self, kind: type, key: object, value: object) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = len(self._numbered[kind])
+            self._numbered[kind].append(value)
+        return self._numbers[key]
+
+    def _object(self, value: object) -> dict[str, object]:
+        return {name: found for name, found in stated(value) if name != _ORIGIN}
+
+
+_NAMES: Final[dict[_Kind, str]] = {str: "a text", int: "a whole number", bool: "true or false"}
+
+# What a part of a pattern is that is no text and no gap, by a key of it.
+_PARTS: Final = {"characters": OneOf, "excluded": Run, "alternatives": Alternatives}
+
+
+class _Reader:
+    """Reads what `_Writer` writes; *numbered* is what has numbers."""
+
+    def __init__(self) -> None:
+        self.numbered: dict[_Kind, list[object]] = {}
+
+    def read(self, kind: _Kind, value: Any) -> Any:  # noqa: ANN401
+        """Return the value of a *kind* that some JSON is."""
+        if type(value) is kind:
+            return value
+        if kind in _NAMES:
+            refuse(f"expected {_NAMES[kind]}, found {cited(value)}")
+        if hasattr(kind, "__fields__"):
+            return (self._at if kind in self.numbered else self._value)(kind, value)
+        if kind is Token:
+            return self._token(value)
+        if isinstance(kind, type) and issubclass(kind, enum.Enum):
+            return _member(kind, value)
+        origin: _Kind = get_origin(kind)
+        arguments = get_args(kind)
+        if origin is Mapping:
+            return self._mapping(arguments[1], value)
+        if origin is knowledge.ProgramTable:
+            return origin(self._mapping(arguments[0], value))
+        if origin in (tuple, frozenset):
+            return self._items(origin, arguments, _expected(list, value, "a list"))
+        if arguments[1:] == (type(None),):
+            return None if value is None else self.read(arguments[0], value)
+        if kind is object:
+            return value
+        raise TypeError(f"there is no JSON for {kind}")
+
+    def _at(self, kind: _Kind, value: object) -> object:
+        number, values = self.read(int, value), self.numbered[kind]
+        return values[number] if 0 <= number < len(values) else refuse(f"there is no {number}")
+
+    def _mapping(self, kind: _Kind, value: Any) -> dict[str, Any]:  # noqa: ANN401
+        found = _expected(dict, value, "an object").items()
+        return {name: self.read(kind, each) for name, each in found}
+
+    def _items(self, origin: _Kind, kinds: tuple[_Kind, ...], items: list[Any]) -> object:
+        if origin is frozenset or kinds[1:] == (...,):
+            return origin([self.read(kinds[0], item) for item in items])
+        if len(items) != len(kinds):
+            refuse(f"expected {len(kinds)} values, found {len(items)}")
+        return tuple(map(self.read, kinds, items))
+
+    def _value(self, kind: _Kind, value: Any) -> object:  # noqa: ANN401
+        if kind is Ceiling:
+            return Ceiling.of(self.read(tuple[LinkedRules, ...], value))
+        given, found, fields = _expected(dict, value, "an object"), {}, _fields(kind)
+        for name, (each, optional) in fields.items():
+            if name in given:
+                found[name] = self.read(each, given[name])
+            elif not optional:
+                refuse(f"the key {cited(name)} is missing")
+        if unknown := sorted(given.keys() - fields.keys()):
+            refuse(f"the key {', '.join(map(cited, unknown))} is unknown")
+        if kind is Pattern:
+            return _pattern(value, **found)
+        made: object = kind(**found)
+        if kind in CHECKS:
+            CHECKS[kind](made)
+        return made
+
+    def _token(self, value: Any) -> Any:  # noqa: ANN401
+        if type(value) is dict:
+            if value.keys() == {"gap"}:
+                return GAPS.get(str(value["gap"])) or refuse(f"there is no gap {cited(value)}")
+            for key in value.keys() & _PARTS.keys():
+                return self._value(_PARTS[key], value)
+        return _expected(str, value, "a part of a pattern") or refuse("expected a text, found none")
+
+
+def _expected(kind: type, value: Any, name: str) -> Any:  # noqa: ANN401
+    return value if type(value) is kind else refuse(f"expected {name}, found {cited(value)}")
+
+
+def _member(kind: type[enum.Enum], value: object) -> object:
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        why = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
-        raise PolicyError(f"this is not JSON: {visible(why)}") from None
-    if not isinstance(value, dict):
-        raise PolicyError(f"expected {what}, found {cited(value)}")
-    return value
+        return kind(value)
+    except ValueError:
+        known = ", ".join(member.value for member in kind)
+        refuse(f"expected one of {known}, found {cited(value)}")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> _Object:
-    value: _Object = {}
-    for name, each in pairs:
-        if name in value:
-            raise ValueError(f"the key {cited(name)} is there twice")
-        value[name] = each
-    return value
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number")
+def _pattern(value: object, kind: PatternKind, tokens: tuple[Token, ...]) -> Pattern:
+    if _ways(tokens) > limits.ALTERNATIVES:
+        refuse(f"a pattern has at most {limits.ALTERNATIVES:,} choices of alternatives")
+    pattern = Pattern.of(kind, tokens)
+    if pattern.tokens != tokens:
+        refuse(f"expected a pattern in canonical form, found {cited(value)}")
+    return pattern
 
 
 # The whole text: the version of the form, of this package, the hash of the content, the content.
 
 
-VERSION: Final = 4
-_HEADER: Final = re.compile(
-    r'\{"compiled":([0-9]+),"by":"([^"]*)","hash":"([^"]*)","content":', re.ASCII
-)
+VERSION: Final = 5
 
 
 def sealed(content: str) -> str:
@@ -417,68 +292,54 @@ def sealed(content: str) -> str:
     return f'{start},"content":{content}}}\n'
 
 
-def dumped(value: object, kind: _Kind, name: str) -> str:
-    """Return the text that holds *value*, of a *kind*, under a name."""
-    content = _Content()
-    written = {name: content.write(kind, value)} | content.written()
-    return sealed(json.dumps(written, allow_nan=False, separators=(",", ":")))
+def dumped(name: str, value: object) -> str:
+    """Return the text that holds *value* under a name."""
+    return sealed(_Writer().text(name, value))
 
 
-def loaded(data: bytes, kind: _Kind, name: str, label: str) -> tuple[Any, str]:
+def loaded(data: bytes, name: str, kind: _Kind, label: str) -> tuple[Any, str]:
     """Return the value of a *kind* that a text has under a name, and the hash of the content.
 
     Raises:
         PolicyError: it has none, is of another version, or not the text it says it is.
     """
-    keys = {name, *(each for each, _ in _POOLS.values())}
-    content = _Content()
     try:
-        text, digest = _unsealed(data)
-        found = read_object(text, limit=limits.COMPILED_BYTES, what="a compiled policy")
-        for key in sorted(keys ^ found.keys()):
-            refuse(f"the key {cited(key)} is {'missing' if key in keys else 'unknown'}")
-        content.fill(found)
-        return content.inside(f".{name}", content.read, kind, found[name]), digest
-    except _Wrong as wrong:
-        message = f"this is not a compiled policy: {wrong} at ${''.join(content.path)}"
+        content, digest = _unsealed(data)
+        if content.keys() != {name, *_POOLS.values()}:
+            refuse(f"the keys {cited(sorted(content))} are not those of one")
+        reader = _Reader()
+        for pool in reversed(_POOLS):
+            values = _expected(list, content[_POOLS[pool]], "a list")
+            reader.numbered[pool] = [reader.read(pool, value) for value in values]
+        return reader.read(kind, content[name]), digest
     except RecursionError:
-        message = "this is not a compiled policy: it is nested too deep"
-    except PolicyError as error:
-        message = error.message
+        why = "it is nested too deep"
+    except ValueError as error:
+        why = visible(str(error)[:300])
+    message = f"this is not a compiled policy: {why}"
     raise PolicyError(message, file=label, help="compile it again, with `policy compile`")
 
 
-def _unsealed(data: bytes) -> tuple[str, str]:
-    """Return the content and its hash, which is that of the very bytes."""
+def _unsealed(data: bytes) -> tuple[dict[str, Any], str]:
+    """Return the content of a text, and its hash."""
     if len(data) > limits.COMPILED_BYTES:
-        msg = f"expected a compiled policy of at most {limits.COMPILED_BYTES:,} bytes"
-        raise PolicyError(msg)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise PolicyError("this is not UTF-8") from None
-    header = _HEADER.match(text)
-    if header is None:
-        raise PolicyError(f"expected a compiled policy, found `{visible(text[:40])}`")
-    form, by, stated = header.groups()
-    if (form, by) != (f"{VERSION}", policy.__version__):
-        expected = f"the form {VERSION} of version {policy.__version__}"
-        raise PolicyError(f"expected {expected}, found the form {form[:40]} of {visible(by[:40])}")
-    content = text[header.end() :]
-    if not content.endswith("}\n"):
-        raise PolicyError("the compiled policy is cut off")
-    content = content.removesuffix("}\n")
-    digest = f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
-    if stated != digest:
-        why = f"the content has the hash `{digest}`, which is not the one that is stated"
-        msg = f"{why}: it was changed after it was compiled"
-        raise PolicyError(msg)
-    return content, digest
+        refuse(f"expected at most {limits.COMPILED_BYTES:,} bytes")
+    text = data.decode()
+    whole = parsed(text)
+    if type(whole) is not dict or type(whole.get("content")) is not dict:
+        refuse(f"expected an object with a content, found {cited(whole)}")
+    form, by = whole.get("compiled"), whole.get("by")
+    if (form, by) != (VERSION, policy.__version__):
+        found = f"the form {cited(form)} of version {cited(by)}"
+        refuse(f"expected the form {VERSION} of version {policy.__version__}, found {found}")
+    if text != sealed(json.dumps(whole["content"], separators=(",", ":"))):
+        refuse("it was changed after it was compiled")
+    return whole["content"], whole["hash"]
 
 
 def table_to_json(table: Table) -> str:
     """Return *table* as JSON: equal values give equal text, byte for byte."""
-    return dumped(table, Table, "table")
+    return dumped("table", table)
 
 
 def table_from_json(text: str) -> Table:
@@ -487,5 +348,5 @@ def table_from_json(text: str) -> Table:
     Raises:
         PolicyError: it is none, or not the one it says it is.
     """
-    table: Table = loaded(text.encode("utf-8", "surrogatepass"), Table, "table", "<table>")[0]
+    table: Table = loaded(text.encode("utf-8", "surrogatepass"), "table", Table, "<table>")[0]
     return table

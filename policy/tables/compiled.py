@@ -48,14 +48,14 @@ def compiled_from_json(data: bytes, label: str = "<compiled>") -> Compiled:
     Raises:
         PolicyError: it is none, is of another version, or not the one it says it is.
     """
-    projects, digest = loaded(data, tuple[CompiledProject, ...], "projects", label)
+    projects, digest = loaded(data, "projects", tuple[CompiledProject, ...], label)
     return Compiled(label, projects, digest)
 
 
 def compiled_to_json(found: Projects[Any]) -> str:
     """Return the compiled policy of a workspace: equal projects give equal text."""
     projects = tuple(map(_compiled, found.projects))
-    return dumped(projects, tuple[CompiledProject, ...], "projects")
+    return dumped("projects", projects)
 
 
 def _compiled(project: Offered) -> CompiledProject:

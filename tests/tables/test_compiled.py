@@ -152,13 +152,14 @@ def put(path, new):
     return change
 
 
+MAIN = ["projects", 0, "attenuated", "tables", "main"]
 HOSTILE = {
     "nothing": b"",
     "no-object": b"[]\n",
     "not-utf-8": team().encode() + b"\xff",
     "hidden": "{\u202e\x1b[2J".encode(),
-    "another-form": team().replace('"compiled":4', '"compiled":2', 1).encode(),
-    "form-that-goes-on": team().replace('"compiled":4', '"compiled":44', 1).encode(),
+    "another-form": team().replace('"compiled":5', '"compiled":2', 1).encode(),
+    "form-that-goes-on": team().replace('"compiled":5', '"compiled":54', 1).encode(),
     "another-version": team().replace(policy.__version__, "0.0.1", 1).encode(),
     "cut-off": team()[:-40].encode(),
     "cut-off-by-one": team()[:-1].encode(),
@@ -167,14 +168,14 @@ HOSTILE = {
     "hash-changed": team().replace('"hash":"sha256:', '"hash":"sha256:0', 1).encode(),
     "key-twice": sealed('{"rules":[],"rules":[]}').encode(),
     "unknown-key": resealed(put(["code"], "import os")),
-    "missing-key": resealed(lambda value: value.pop("tables")),
+    "missing-key": resealed(lambda value: value.pop("rules")),
     "effect-unknown": resealed(put(["rules", 0, "default"], "permit")),
-    "table-out-of-range": resealed(put(["projects", 0, "attenuated", "tables", "main"], 99)),
-    "table-below-range": resealed(put(["projects", 0, "attenuated", "tables", "main"], -1)),
-    "set-out-of-range": resealed(put(["tables", 0, "use", 0, "rules"], 99)),
-    "set-left-out": resealed(lambda value: value["tables"][0]["use"][0].pop("rules")),
+    "table-that-is-a-number": resealed(put(MAIN, 99)),
+    "set-out-of-range": resealed(put([*MAIN, "use", 0, "rules"], 99)),
+    "set-below-range": resealed(put([*MAIN, "use", 0, "rules"], -1)),
+    "set-left-out": resealed(put([*MAIN, "use"], [{}])),
     "start-unknown": resealed(put(["projects", 0, "starts"], ["nobody"])),
-    "text-for-numbers": resealed(put(["tables", 0, "use"], "0")),
+    "text-for-sets": resealed(put([*MAIN, "use"], "0")),
     "nested-too-deep": sealed("[" * 100_000).encode(),
 }  # fmt: skip
 

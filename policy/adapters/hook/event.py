@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from policy.core.call_json import parsed, written
 from policy.core.errors import PolicyError
+from policy.core.source import cited
 from policy.core.values import Any, Final, frozen
 
 # Characters of one event. It includes the content of a file that the call writes.
@@ -44,17 +45,11 @@ def read_event(data: bytes) -> Event:
     if len(data) > LONGEST:
         raise PolicyError(f"expected an event of at most {LONGEST:,} bytes")
     try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise PolicyError("the event is not UTF-8") from None
-    try:
-        value = parsed(text)
-    except (ValueError, RecursionError):
-        value = None
+        value = parsed(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise PolicyError(f"the event is not JSON: {error}") from None
     if type(value) is not dict:
-        from policy.tables.codec import read_object  # noqa: PLC0415  # it reports the error
-
-        value = read_object(text, limit=LONGEST, what="an event")
+        raise PolicyError(f"expected an event, found {cited(value)}")
     if _text(value, "hook_event_name") != "PreToolUse":
         raise PolicyError("expected the event `PreToolUse`")
     call = value.get("tool_input")
