@@ -21,9 +21,8 @@ from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, freeze, is_glob
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.entry import KINDS
-from policy.tables.lookup import Lookup
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Ceiling, LinkedRules, Table
+from policy.tables.table import Ceiling, LinkedRules, Lookup, Table
 
 __all__ = ["Effort", "RuleStanding", "shadowing", "written_rules"]
 

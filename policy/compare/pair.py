@@ -22,7 +22,7 @@ from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, PatternKind, freeze, readable
 from policy.patterns.search import SearchResult, search
 from policy.tables.dialect import ArgumentKind
-from policy.tables.lookup import Lookup
+from policy.tables.table import Lookup
 
 __all__ = ["OPAQUE", "OVERLAPS", "TextPair", "ToolPair"]
 

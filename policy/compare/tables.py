@@ -23,10 +23,9 @@ from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, PatternKind, is_glob, readable
 from policy.patterns.tokens import OneOf, Token
 from policy.tables.dialect import Dialect
-from policy.tables.lookup import Lookup
 from policy.tables.row import Row
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import Table
+from policy.tables.table import Lookup, Table
 
 __all__ = [
     "OTHER_TOOL",

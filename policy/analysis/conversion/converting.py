@@ -59,9 +59,8 @@ from policy.patterns.pattern import Pattern
 from policy.tables.calls import Unreadable, argument_text
 from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.dialect import ArgumentKind
-from policy.tables.lookup import Lookup
 from policy.tables.row import Row
-from policy.tables.table import SPAWN_TOOL, Table
+from policy.tables.table import SPAWN_TOOL, Lookup, Table
 
 # Agent -> what it is for, and its prompt.
 _Texts = dict[str, tuple[str, str]]

@@ -28,11 +28,10 @@ from policy.patterns.pattern import Pattern, PatternKind, freeze, is_glob
 from policy.patterns.tokens import in_any_case
 from policy.tables.chain import Chain, SpawnDenied, spawn_call
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
-from policy.tables.lookup import Lookup
 from policy.tables.parameters import TOO_MANY_PARAMETERS, beside
 from policy.tables.row import Row
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import SPAWN_TOOL, Ceiling, LinkedRules, Table
+from policy.tables.table import SPAWN_TOOL, Ceiling, LinkedRules, Lookup, Table
 
 # The words of our notation, in which tables of all hosts are compared.
 COMMON: Final = DIALECT

@@ -24,9 +24,8 @@ from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze, is_stars
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import OneOf
 from policy.tables.dialect import relative_path
-from policy.tables.lookup import Lookup
 from policy.tables.row import Row
-from policy.tables.table import Table
+from policy.tables.table import Lookup, Table
 
 # Why what is told is not exact.
 MANY_PATTERNS = "there are more patterns than are taken together"
