@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 
+import attrs
 import pytest
 
 from tests.benchmark import __main__ as program
-from tests.benchmark import deciders, peers, workload
+from tests.benchmark import deciders, first, peers, workload
 from tests.benchmark.figures import QUICK, agreement, figures
 from tests.benchmark.peers import Decider, Peer
 from tests.benchmark.workload import Call, Rule
@@ -125,3 +126,27 @@ def test_the_reference_lets_a_denial_win() -> None:
     assert workload.decide(rules, Call("Bash", "git log x"))
     assert not workload.decide(rules, Call("Bash", "git push x"))
     assert not workload.decide(rules, Call("Bash", "ls"))
+
+
+def test_what_people_meet_first_is_measured_as_processes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert program.main(["--quick", "--first", "start", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    ratios = {figure["name"]: figure["values"]["ratio"] for figure in report["figures"]}
+    assert next(iter(ratios)) == "check of 11 rules : python -c pass"
+    assert all(1 < ratio < 1_000 for ratio in ratios.values())
+    taken = first.run(("-c", "x = bytearray(2**26); print('y' * 2**20)"), tmp_path, 20)
+    assert taken.answered
+    assert 64 < taken.mib < 128
+    assert 1 < taken.written < 1.01
+
+
+def test_growth_has_an_exponent_and_says_what_did_not_end() -> None:
+    growth = first.Growth("check", "rules of our notation", (), {10: 20})
+    ended = first.grown(growth, QUICK)
+    assert ended.met
+    assert {"seconds_10", "seconds_100", "exponent"} <= set(ended.values)
+    late = first.grown(growth, attrs.evolve(QUICK, limit=0.005))
+    assert late.met is False
+    assert late.shown.startswith("not ended in 0")

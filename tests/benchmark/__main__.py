@@ -1,4 +1,4 @@
-"""``python -m tests.benchmark [--quick] [--peers] [--json]``.
+"""``python -m tests.benchmark [--quick] [--first [PART …] | --peers] [--json]``.
 
 The exit status is 1 where deciders disagree, and 0 else: a figure that misses
 its target is a figure.
@@ -27,6 +27,7 @@ from tests.benchmark.figures import (
     installed,
     peer_figures,
 )
+from tests.benchmark.first import PARTS
 from tests.benchmark.peers import INSTALL
 from tests.benchmark.processes import process_figures
 
@@ -38,11 +39,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmark", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small workloads, in seconds")
     parser.add_argument("--peers", action="store_true", help="compare with engines installed here")
+    parser.add_argument(
+        "--first", nargs="*", choices=PARTS, metavar="PART", help=f"only {', '.join(PARTS)}"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     scale = QUICK if options.quick else Scale()
     say = _silent if options.json else _say
     say(_header(scale))
+    if options.first is not None:
+        parts = (PARTS[name](scale) for name in options.first or PARTS)
+        firsts = list(_shown(chain.from_iterable(parts), say, "figure"))
+        if options.json:
+            print(_as_json(scale, [("figure", firsts)], ()))
+        return 0
     wrong = agreement(scale)
     if not wrong:
         say(_agreed(scale))
@@ -103,7 +113,7 @@ def _shown(measured: Iterable[Figure], say: Say, title: str) -> Iterator[Figure]
 
 
 def _line(name: str, measured: str, target: str, met: str) -> str:
-    return f"{name:<64}{measured:<30}{target:<16}{met}".rstrip()
+    return f"{name:<64} {measured:<30} {target:<16} {met}".rstrip()
 
 
 def _as_json(

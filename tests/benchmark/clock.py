@@ -23,12 +23,14 @@ class Cost:
         median: what the call in the middle costs.
         p99: what one call in a hundred exceeds.
         calls: how many were measured.
+        mean: what one costs on average.
 
     """
 
     median: float
     p99: float
     calls: int
+    mean: float
 
 
 @contextmanager
@@ -77,7 +79,8 @@ def cost_of_each(
                     spent = clock() - start
                 best[number] = min(best[number], spent)
     costs = sorted(spent / repeat / 1000 for spent in best)
-    return Cost(costs[len(costs) // 2], costs[int(len(costs) * 0.99)], len(costs))
+    middle, last = costs[len(costs) // 2], costs[int(len(costs) * 0.99)]
+    return Cost(middle, last, len(costs), sum(costs) / len(costs))
 
 
 def seconds(

@@ -31,9 +31,11 @@ __all__ = [
     "compounds",
     "decide",
     "denying",
+    "drawn",
     "edited",
     "fresh",
     "hosts",
+    "in_a_row",
     "more_calls",
     "policy_text",
     "settings",
@@ -72,6 +74,7 @@ _MIX = (
     "name bash task bash name path bash name glob bash"
 ).split()
 _NAMES = ("name", "glob")
+_MANY = tuple(kind for kind in _MIX if kind not in ("task", "glob"))
 
 # The argument that the specifier of a tool speaks of.
 FIELDS = {
@@ -175,10 +178,20 @@ def workload(size: int, calls: int = 1000) -> Workload:
     return Workload(rules, drawn, tuple(decide(rules, call) for call in drawn))
 
 
-def more_calls(source: Workload, number: int) -> tuple[Call, ...]:
-    """Return further calls of the rules of *source*."""
+@cache
+def drawn(size: int) -> tuple[Rule, ...]:
+    """Return the rules of the workload of *size*; of a large one without agents and globs.
+
+    Names do not suffice for so many.
+    """
+    draw = _Draw(random.Random(f"{SEED} {size}"))
+    return tuple(draw.rules(size, _MIX if size <= 10_000 else _MANY))
+
+
+def more_calls(rules: tuple[Rule, ...], number: int) -> tuple[Call, ...]:
+    """Return further calls of *rules*."""
     draw = _Draw(random.Random(f"{SEED} more"))
-    return tuple(draw.calls(source.rules, number))
+    return tuple(draw.calls(rules, number))
 
 
 def compounds(source: Workload, number: int) -> tuple[Compound, ...]:
@@ -327,6 +340,15 @@ def spread(agents: int, tables: int) -> str:
     )
 
 
+def in_a_row(agents: int) -> str:
+    """Return *agents* of which each starts the next and denies it something of its own."""
+    return "root agent-0\n" + "".join(
+        f"agent agent-{number} {{\n    allow Task(agent-{number + 1}), Read, Bash(do *)\n"
+        f"    deny Bash(do {number} *)\n    delegate *\n}}\n"
+        for number in range(agents)
+    )
+
+
 class _Draw:
     """Rules and calls from one source of randomness."""
 
@@ -335,12 +357,12 @@ class _Draw:
         self.written: set[tuple[str, str | None]] = set()
         self.open: dict[str, list[Rule]] = {}  # what allows anything that starts alike, by kind
 
-    def rules(self, size: int) -> Iterator[Rule]:
+    def rules(self, size: int, mix: Sequence[str] = _MIX) -> Iterator[Rule]:
         denying: list[int] = []
         for number in range(size):
             if number % 10 == 0:
                 denying = self.random.sample(range(number, number + 10), 2)
-            kind, allows = _MIX[number % len(_MIX)], number not in denying
+            kind, allows = mix[number % len(mix)], number not in denying
             rule = None if allows else self._exception(kind)
             rule = rule or self.rule(kind, allows=allows)
             if rule.allows and rule.argument is not None and rule.argument.endswith("*"):
