@@ -20,7 +20,7 @@ from policy.core.source import cited, quoted
 from policy.core.values import evolve, field, frozen
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS, Chain, SpawnDenied
-from policy.tables.projects import Compiled, Offered, Projects, told_apart
+from policy.tables.projects import BaseProject, Compiled, Projects, told_apart
 from policy.tables.table import SPAWN_TOOL
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Checker:
         self, projects: Projects[Any], chain: tuple[str, ...], reading: str, *, modes: bool = False
     ) -> None:
         self.projects, self.chain, self.reading, self.modes = projects, chain, reading, modes
-        self.asked: dict[str, Offered] = {}  # title -> project of the calls so far
+        self.asked: dict[str, BaseProject] = {}  # title -> project of the calls so far
         self._of = cache(lambda title, *rest: _walked(projects, self.asked[title], *rest))
 
     def answer(self, asked: CallRequest) -> CheckAnswer:
@@ -199,7 +199,7 @@ class Checker:
         )
 
     def _by_mode(
-        self, project: Offered, names: tuple[str, ...], tool: str, call: dict[str, object]
+        self, project: BaseProject, names: tuple[str, ...], tool: str, call: dict[str, object]
     ) -> dict[str, Effect]:
         """Return what the call gets in each permission mode; nothing for a host without modes."""
         if isinstance(self.projects, Compiled):
@@ -252,7 +252,7 @@ _NEXT_CALL: Final = re.compile(r"\)[\s,;]+[A-Z]\w*\(")
 
 
 def _misspelt(
-    project: Offered, table: Table, dialect: Dialect, tool: str, call: Mapping[str, object]
+    project: BaseProject, table: Table, dialect: Dialect, tool: str, call: Mapping[str, object]
 ) -> str:
     """Return what is probably wrong with a call that a person wrote, or ""."""
     text = next((value for value in call.values() if isinstance(value, str)), "")
@@ -291,7 +291,7 @@ _Walked = tuple[Chain, SpawnDenied | None]
 
 
 def _walked(
-    projects: Projects[Any], project: Offered, names: tuple[str, ...], reading: str
+    projects: Projects[Any], project: BaseProject, names: tuple[str, ...], reading: str
 ) -> _Walked:
     """Return the chain of agents *names*. Raises PolicyError for an unknown agent or start."""
     agents = project.reading(reading).agents

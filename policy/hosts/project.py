@@ -14,7 +14,8 @@ from policy.core.finding import Finding
 from policy.core.source import Place, Span, place_of
 from policy.core.values import field, frozen
 from policy.files.trees import Tree
-from policy.tables.chain import Attenuated, Link, Reading, plain_call
+from policy.tables.chain import Link, Reading, plain_call
+from policy.tables.projects import BaseProject
 from policy.tables.table import Table
 
 
@@ -56,15 +57,10 @@ def agent_entries(
 
 
 @frozen(slots=False, repr=False)
-class Project:
-    """One place where one host would be started."""
+class Project(BaseProject):
+    """One place where one host would be started, with its files."""
 
-    host: str  # e.g. ``claude-code``
-    profile: str  # host and version, e.g. ``claude-code@2.1.329``
-    root: str  # folder relative to the tree, "" for its top
     agents: Mapping[str, AgentEntry]  # by name, in the order of their names
-    starts: tuple[str, ...]  # agents that start chains
-    attenuated: Attenuated  # the reading that only narrows
     enforced: Reading  # what the host really does
     files: tuple[ReadFile, ...] = ()  # what was read for it
     findings: tuple[Finding, ...] = ()  # mistakes and risks in those
@@ -103,22 +99,6 @@ class Project:
         agents = len(self.agents)
         return f"<Project {self.title}: {agents} agent{'' if agents == 1 else 's'}>"
 
-    @property
-    def title(self) -> str:
-        """The host, and the folder if the project is not at the top."""
-        return f"{self.host}@{self.root}" if self.root else self.host
-
-
-# The call that starts an agent: the tool and its arguments.
-SpawnCall = Callable[[str], tuple[str, dict[str, object]]]
-
-
-@frozen(slots=False)
-class DeclaredReading(Attenuated):
-    """The attenuated reading of a host that starts agents by a call of its own."""
-
-    spawn_call: SpawnCall = field(kw_only=True, eq=False)
-
 
 @frozen(slots=False, eq=False)
 class EnforcedReading:
@@ -127,7 +107,8 @@ class EnforcedReading:
     agents: tuple[str, ...]  # every agent that can be a link
     start: Callable[[str], Link]  # agent -> the first link of a chain
     step: Callable[[Link, str], Link]  # a link and an agent that it starts -> the next link
-    spawn_call: SpawnCall = plain_call  # agent -> the call that starts it
+    # Agent -> the tool and the arguments of the call that starts it.
+    spawn_call: Callable[[str], tuple[str, dict[str, object]]] = plain_call
     name: str = "enforced"
 
 

@@ -100,9 +100,8 @@ class Link:
 class Reading(Protocol):
     """How chains of one project come about.
 
-    One whose host starts agents by other calls than `SPAWN_TOOL` has a method `spawn_call` too
-    (see `spawn_call`). One that goes by the number of agents in front, in a way that files or
-    options change, says by an attribute `by_depth` which way that is.
+    One that goes by the number of agents in front, in a way that files or options change, says by
+    an attribute `by_depth` which way that is.
     """
 
     @property
@@ -118,6 +117,9 @@ class Reading(Protocol):
 
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*. Raises KeyError for an unknown agent."""
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the tool and the arguments of the call that starts *agent*."""
 
 
 class Decider(Protocol):
@@ -151,12 +153,6 @@ def handed_down(bounds: Bounds) -> Bounds:
     return evolve(bounds, depth=None if bounds.depth is None else bounds.depth - 1)
 
 
-def spawn_call(reading: Reading, agent: str) -> tuple[str, dict[str, object]]:
-    """Return the tool and the arguments of the call that starts *agent*."""
-    call = getattr(reading, "spawn_call", None)
-    return call(agent) if call else plain_call(agent)
-
-
 def plain_call(agent: str) -> tuple[str, dict[str, object]]:
     """Return the call that starts *agent* in most hosts."""
     return SPAWN_TOOL, {"subagent_type": agent}
@@ -170,8 +166,10 @@ class Attenuated:
     # Agent -> what it declares where it starts a chain, if that differs; one without a table starts
     # chains alone.
     roots: Mapping[str, Table] = field(factory=dict)
-    # The same of what starts chains in other projects, to compare them with.
+    # What starts chains in other projects -> what it declares, to compare them with.
     asides: Mapping[str, Table] = field(factory=dict)
+    # Agent -> the call that starts it, where that is no plain one.
+    calls: Mapping[str, tuple[str, Mapping[str, object]]] = field(factory=dict)
     name: str = "attenuated"
 
     @property
@@ -187,6 +185,11 @@ class Attenuated:
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*."""
         return Link(agent, attenuate(parent.table, self.tables[agent]), parent.depth + 1)
+
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the tool and the arguments of the call that starts *agent*."""
+        tool, call = self.calls.get(agent) or plain_call(agent)
+        return tool, {**call}
 
 
 @frozen(slots=False, repr=False)
@@ -241,7 +244,7 @@ class Chain:
         self, agent: str, said: Mapping[str, object] = NOTHING_SAID
     ) -> tuple[str, dict[str, object]]:
         """Return the call that starts *agent*, with what of *said* rules look at."""
-        tool, call = spawn_call(self.reading, agent)
+        tool, call = self.reading.spawn_call(agent)
         looked: dict[str, object] = {}
         for row, _ in self.table.lookup(tool).rows if said else ():
             fields = {entry.field for entry in row.entries}.difference(row.argument.fields)
@@ -257,7 +260,7 @@ class Chain:
 
         Where too many must be tried, what it gets is an upper bound.
         """
-        tool, call = spawn_call(self.reading, agent)
+        tool, call = self.reading.spawn_call(agent)
         lookup = self.table.lookup(tool)
         rows = [row for row, _ in lookup.rows]
         if not any(row.has_parameters for row in rows):

@@ -324,8 +324,11 @@ def _unsealed(data: bytes) -> tuple[dict[str, Any], str]:
     """Return the content of a text, and its hash."""
     if len(data) > limits.COMPILED_BYTES:
         refuse(f"expected at most {limits.COMPILED_BYTES:,} bytes")
-    text = data.decode()
-    whole = parsed(text)
+    try:
+        text = data.decode()
+        whole = parsed(text)
+    except ValueError:
+        refuse("it is no JSON")
     if type(whole) is not dict or type(whole.get("content")) is not dict:
         refuse(f"expected an object with a content, found {cited(whole)}")
     form, by = whole.get("compiled"), whole.get("by")

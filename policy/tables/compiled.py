@@ -11,10 +11,10 @@ from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.source import cited
 from policy.core.values import evolve
-from policy.tables.chain import Attenuated, plain_call, spawn_call
+from policy.tables.chain import Attenuated, plain_call
 from policy.tables.codec import CHECKS, dumped, loaded, refuse
 from policy.tables.placement import place_at
-from policy.tables.projects import Compiled, CompiledDeclared, CompiledProject, Offered, Projects
+from policy.tables.projects import BaseProject, Compiled, CompiledProject, Projects
 
 
 def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compiled:
@@ -58,8 +58,8 @@ def compiled_to_json(found: Projects[Any]) -> str:
     return dumped("projects", projects)
 
 
-def _compiled(project: Offered) -> CompiledProject:
-    declared, real = project.attenuated, project.enforced
+def _compiled(project: BaseProject) -> CompiledProject:
+    declared, real = project.attenuated, project.reading("enforced")
     enforces = isinstance(real, Attenuated) and (real.tables, real.roots) == (
         declared.tables,
         declared.roots,
@@ -73,12 +73,11 @@ def _compiled(project: Offered) -> CompiledProject:
             continue  # no chain reaches it
         tables[agent] = table
     roots = {link.name: link.table for link in links if tables.get(link.name) is not link.table}
-    calls = {agent: spawn_call(declared, agent) for agent in declared.agents}
+    calls = {agent: declared.spawn_call(agent) for agent in declared.agents}
     calls = {agent: call for agent, call in calls.items() if call != plain_call(agent)}
-    reading = CompiledDeclared(tables, roots, listed=declared.agents, calls=calls)
-    return CompiledProject(
-        project.host, project.profile, project.starts, reading, project.root, enforces=enforces
-    )
+    reading = Attenuated(tables, roots, calls=calls)
+    where = project.host, project.profile, project.root
+    return CompiledProject(*where, project.starts, reading, enforces=enforces)
 
 
 def _check_project(project: CompiledProject) -> None:

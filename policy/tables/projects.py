@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 
 from policy.core.errors import PolicyError
 from policy.core.memory import seldom_collecting
-from policy.core.values import Generic, Protocol, TypeVar, evolve, field, frozen
-from policy.tables.chain import READINGS, Attenuated, Chain, Reading, known_names, plain_call
+from policy.core.values import Generic, TypeVar, evolve, field, frozen
+from policy.tables.chain import READINGS, Attenuated, Chain, Reading, known_names
 from policy.tables.placement import ProjectPlace, Rootless
 
 
-class Offered(Protocol):
-    """One place where one host would be started."""
+@frozen(slots=False, repr=False)
+class BaseProject:
+    """One place where one host would be started: the agents that it offers, and their chains."""
 
-    @property
-    def host(self) -> str:
-        """The name of the host, e.g. ``zeph``."""
-
-    @property
-    def profile(self) -> str:
-        """The host and its version."""
-
-    @property
-    def root(self) -> str:
-        """The folder, relative to the tree; "" for its top."""
+    host: str  # e.g. ``zeph``
+    profile: str  # host and version
+    root: str  # folder relative to the tree, "" for its top
+    starts: tuple[str, ...]  # agents that start chains
+    attenuated: Attenuated  # the reading that only narrows
 
     @property
     def title(self) -> str:
-        """The name by which people address the place."""
-
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """The agents that start chains."""
-
-    @property
-    def attenuated(self) -> Attenuated:
-        """The reading that only narrows."""
-
-    @property
-    def enforced(self) -> Reading:
-        """What the host really does."""
+        """The host, and the folder if the project is not at the top."""
+        return f"{self.host}@{self.root}" if self.root else self.host
 
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""
+        raise NotImplementedError
 
 
-def told_apart(project: Offered, among: Sequence[Offered]) -> str:
+def told_apart(project: BaseProject, among: Sequence[BaseProject]) -> str:
     """Return what tells *project* from others whose chains start alike; "" where none do."""
     starts = set(project.starts)
     if sum(not starts.isdisjoint(other.starts) for other in among) < 2:
@@ -56,7 +40,7 @@ def told_apart(project: Offered, among: Sequence[Offered]) -> str:
     return project.host if alone else project.title
 
 
-_Project = TypeVar("_Project", bound=Offered)
+_Project = TypeVar("_Project", bound=BaseProject)
 
 
 @frozen(slots=False, repr=False)
@@ -103,7 +87,7 @@ class Projects(Generic[_Project]):
             chain = chain.spawn(name)
         return chain
 
-    def place_of(self, project: Offered) -> ProjectPlace:
+    def place_of(self, project: BaseProject) -> ProjectPlace:
         """Return where the calls of a project are made: in its folder, below that of the tree."""
         # A file of our notation may lie anywhere in the project that it is about.
         return self.place.below("" if project.root.endswith(".policy") else project.root)
@@ -145,59 +129,27 @@ class Projects(Generic[_Project]):
 
 
 @frozen(slots=False)
-class CompiledDeclared(Attenuated):
-    """The reading that only narrows; an agent that has no table starts chains, or is unknown.
+class CompiledProject(BaseProject):
+    """A project without its files."""
 
-    *listed* is every agent; *calls* has the call that starts one, where that is no plain one.
-    """
-
-    listed: tuple[str, ...] = field(kw_only=True)
-    calls: Mapping[str, tuple[str, Mapping[str, object]]] = field(factory=dict, kw_only=True)
-
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """Every agent that can be a link."""
-        return self.listed
-
-    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*."""
-        tool, arguments = self.calls.get(agent) or plain_call(agent)
-        return tool, {**arguments}
-
-
-@frozen(slots=False)
-class CompiledProject:
-    """One place where one host would be started (see `Offered`), without its files.
-
-    *root* is relative to the tree that it was compiled from. What the host really does is there
-    where it *enforces* what is declared.
-    """
-
-    host: str
-    profile: str
-    starts: tuple[str, ...]
-    attenuated: CompiledDeclared
-    root: str = ""
+    # Whether the host really does what is declared.
     enforces: bool = field(default=False, kw_only=True)
 
-    @property
-    def title(self) -> str:
-        """The name by which people address the project."""
-        return f"{self.host}@{self.root}" if self.root else self.host
+    def reading(self, name: str) -> Reading:
+        """Return the reading called *name*.
 
-    @cached_property
-    def enforced(self) -> Reading:
-        """What the host really does. Raises PolicyError where that is another thing."""
+        Raises:
+            KeyError: there is no such reading.
+            PolicyError: the host does another thing than is declared.
+        """
+        if name == "attenuated":
+            return self.attenuated
+        if name not in READINGS:
+            raise KeyError(name)
         if not self.enforces:
             msg = f"a compiled policy does not hold what `{self.host}` does beside what is declared"
             raise PolicyError(msg, help="name the files it is of")
         return evolve(self.attenuated, name="enforced")
-
-    def reading(self, name: str) -> Reading:
-        """Return the reading called *name*. Raises KeyError for any other name."""
-        if name not in READINGS:
-            raise KeyError(name)
-        return self.enforced if name == "enforced" else self.attenuated
 
 
 @frozen(slots=False, repr=False)

@@ -19,7 +19,7 @@ from policy.files.trees import Memory
 from policy.hosts.front_ends import FRONT_ENDS
 from policy.hosts.project import Project
 from policy.hosts.workspace import load, load_tree
-from policy.tables.chain import Chain, SpawnDenied, spawn_call
+from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.table import SPAWN_TOOL
 from tests.conftest import FIXTURES
 from tests.effort import examples
@@ -133,7 +133,7 @@ def assert_losses_are_true(conversion: Conversion, source: Project, target: Proj
 
 def starting(chain: Chain | None, agent: str, said: dict[str, object]) -> Effect:
     """What the call gets that starts an agent, and says something beside that."""
-    tool, call = spawn_call(chain.reading, agent) if chain else ("", {})
+    tool, call = chain.reading.spawn_call(agent) if chain else ("", {})
     try:
         link = chain.spawn(agent).links[-1] if chain else None
     except SpawnDenied:

@@ -33,7 +33,6 @@ NAMING_A_HOST = {
     "files/opening.py",
     "hosts/front_ends.py",
     "hosts/a3s/__init__.py",
-    "hosts/project.py",
 }
 
 

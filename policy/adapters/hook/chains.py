@@ -18,7 +18,7 @@ from policy.core.call_json import parsed
 from policy.core.effect import Effect
 from policy.core.values import Final, evolve
 from policy.tables.chain import Chain, Link, SpawnDenied, attenuate
-from policy.tables.projects import Offered
+from policy.tables.projects import BaseProject
 from policy.tables.table import UNRESTRICTED, Table
 
 HOST: Final = "claude-code"
@@ -85,7 +85,7 @@ def _note(folder: str, agent: str) -> _Note | None:
 
 
 def chains_of(
-    project: Offered, event: Event, types: tuple[str, ...] | None, root: str = ""
+    project: BaseProject, event: Event, types: tuple[str, ...] | None, root: str = ""
 ) -> list[Chain]:
     """Return the chain of a call, or every possible one. Raises SpawnDenied where there is none.
 
@@ -102,7 +102,7 @@ def chains_of(
     return [reduce(partial(_spawn, project), types, _start(project, start)) for start in starts]
 
 
-def _starts(project: Offered, root: str) -> tuple[str, ...]:
+def _starts(project: BaseProject, root: str) -> tuple[str, ...]:
     if root:
         if project.host != HOST and root not in project.starts:
             raise SpawnDenied(root, "the root", "unknown-agent")
@@ -112,14 +112,14 @@ def _starts(project: Offered, root: str) -> tuple[str, ...]:
     return project.starts
 
 
-def _start(project: Offered, agent: str) -> Chain:
+def _start(project: BaseProject, agent: str) -> Chain:
     reading = project.attenuated
     if project.host == HOST and agent not in reading.agents:
         agent = project.starts[0]  # the host's own lists bind an unknown agent
     return Chain.start(agent, reading)
 
 
-def _spawn(project: Offered, chain: Chain, agent: str) -> Chain:
+def _spawn(project: BaseProject, chain: Chain, agent: str) -> Chain:
     """Return the chain in which the last agent of *chain* started *agent*."""
     known = agent in project.attenuated.agents
     if agent == FORK or (project.host == HOST and not known):
@@ -135,7 +135,7 @@ def _spawn(project: Offered, chain: Chain, agent: str) -> Chain:
     return chain.spawn(agent)
 
 
-def _any(project: Offered, event: Event, root: str) -> list[Chain]:
+def _any(project: BaseProject, event: Event, root: str) -> list[Chain]:
     """Return every chain that ends in the agent that calls."""
     found: list[Chain] = []
     seen: set[tuple[str, Table]] = set()

@@ -28,7 +28,7 @@ from policy.core.symlinks import other_names
 from policy.core.values import Final, evolve, frozen
 from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.placement import PlacedTable, ProjectFolders, Rooted
-from policy.tables.projects import Compiled, Offered, told_apart
+from policy.tables.projects import BaseProject, Compiled, told_apart
 from policy.tables.table import Table
 
 # As `policy.analysis.records.record` has them.
@@ -222,7 +222,7 @@ class ProjectVerdict:
 class Standing:
     """The place of the agent that calls in one project, which may be that of the agent."""
 
-    project: Offered
+    project: BaseProject
     title: str  # what distinguishes the project
     chain: Chain | None  # as far as it is certain; None where there is none
     names: tuple[str, ...]  # of the chain, where it is certain
@@ -308,7 +308,7 @@ class HookCall:
 
         return question("Agent", self.event.call, started)
 
-    def _starting(self, project: Offered, chain: Chain) -> Iterator[ProjectVerdict]:
+    def _starting(self, project: BaseProject, chain: Chain) -> Iterator[ProjectVerdict]:
         """Yield the verdicts on starting every agent that the host may take the name for."""
         name = self.event.call["subagent_type"]
         if type(name) is not str:
@@ -333,7 +333,7 @@ def _denied(denied: SpawnDenied) -> ProjectVerdict:
 
 def _hook_call(
     event: Event,
-    projects: Iterable[Offered],
+    projects: Iterable[BaseProject],
     place: Rooted,
     remains: Callable[[Standing, Table, str], str],
     root: str = "",

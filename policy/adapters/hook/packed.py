@@ -21,8 +21,9 @@ from policy.core.values import TYPE_CHECKING, Any, stated
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import GAPS, Alternatives, OneOf, Run
 from policy.tables import dialect as dialects
+from policy.tables.chain import Attenuated
 from policy.tables.entry import Form
-from policy.tables.projects import Compiled, CompiledDeclared, CompiledProject
+from policy.tables.projects import Compiled, CompiledProject
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
@@ -36,9 +37,8 @@ def packed(compiled: Compiled) -> bytes:
     projects = []
     for project in compiled.projects:
         reading = project.attenuated
-        assert type(reading) is CompiledDeclared  # noqa: S101  # no other comes from JSON
-        declared = dict(reading.tables), dict(reading.roots), reading.listed, reading.calls
-        projects.append((project.host, project.profile, project.starts, project.root, declared))
+        declared = dict(reading.tables), dict(reading.roots), reading.calls
+        projects.append((project.host, project.profile, project.root, project.starts, declared))
     return _dumped((compiled.label, compiled.hash, projects))
 
 
@@ -46,9 +46,9 @@ def unpacked(data: bytes) -> Compiled:
     """Return what `packed` was given; *data* must be what it returned."""
     label, digest, projects = _loaded(data)
     found = []
-    for host, profile, starts, root, (tables, roots, listed, calls) in projects:
-        reading = CompiledDeclared(tables, roots, listed=listed, calls=calls)
-        found.append(CompiledProject(host, profile, starts, reading, root))
+    for host, profile, root, starts, (tables, roots, calls) in projects:
+        reading = Attenuated(tables, roots, calls=calls)
+        found.append(CompiledProject(host, profile, root, starts, reading))
     return Compiled(label, tuple(found), hash=digest)
 
 

@@ -26,7 +26,7 @@ from policy.hosts.notation import DIALECT
 from policy.hosts.project import Project
 from policy.patterns.pattern import Pattern, PatternKind, freeze, is_glob
 from policy.patterns.tokens import in_any_case
-from policy.tables.chain import Chain, SpawnDenied, spawn_call
+from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.parameters import TOO_MANY_PARAMETERS, beside
 from policy.tables.row import Row
@@ -302,7 +302,7 @@ class ConversionSide:
         """
         decision = Decision(Effect.ALLOW, Reason.DEFAULT)
         if parent is not None:
-            tool, call = spawn_call(parent.reading, self.names.get(agent, agent))
+            tool, call = parent.reading.spawn_call(self.names.get(agent, agent))
             call = {**call, **said} if tool == SPAWN_TOOL else call
             decision = parent.table.decide(tool, call)
         # It may be refused whatever the call gets: by a limit of depth, say.

@@ -18,7 +18,7 @@ from policy.hosts.claims import ClaimVerdict, check_claim
 from policy.hosts.notation.semantics import matching
 from policy.hosts.project import Project
 from policy.language.syntax import Matcher, Never
-from policy.tables.chain import Chain, Link, Reading, spawn_call
+from policy.tables.chain import Chain, Link, Reading
 from policy.tables.dialect import Dialect
 
 
@@ -70,7 +70,7 @@ class _Shaped:
         return self.reading.agents
 
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
-        return spawn_call(self.reading, agent)
+        return self.reading.spawn_call(agent)
 
     def start(self, agent: str) -> Link:
         return self._link(self.reading.start(agent), self.shape.start())

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from policy.core.effect import Effect
 from policy.core.values import define
-from policy.tables.chain import Attenuated, Link, Reading, SpawnDenied, handed_down, spawn_call
+from policy.tables.chain import Attenuated, Link, Reading, SpawnDenied, handed_down
 from policy.tables.dialect import ArgumentKind
 from policy.tables.parameters import calls_beside
 from policy.tables.ruleset import RuleSet
@@ -92,7 +92,7 @@ class PositionMoves:
         self._rule_sets = rule_sets
         self._agents = agents
         self._places = {agent: place for place, agent in enumerate(agents)}
-        self._calls = [spawn_call(reading, agent) for agent in agents]
+        self._calls = [reading.spawn_call(agent) for agent in agents]
         self._tools = {tool for tool, _ in self._calls}
         # Whether each call names an agent alone, in letters that are read as they stand.
         self._by_name = self._tools == {SPAWN_TOOL} and all(map(str.isascii, agents))

@@ -24,7 +24,7 @@ from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.language.parse import parse_notation
 from policy.language.syntax import Matcher, Policy
-from policy.tables.chain import READINGS, Chain, Reading, SpawnDenied, spawn_call
+from policy.tables.chain import READINGS, Chain, Reading, SpawnDenied
 from policy.tables.dialect import Dialect
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
@@ -110,7 +110,7 @@ def _refusal(
             chain.spawn(unexplained.agent)
         except SpawnDenied as denied:
             if denied.agent != start:
-                call = spawn_call(reading, unexplained.agent)
+                call = reading.spawn_call(unexplained.agent)
                 found.append(unexplained.shown(chain, call, denied.decision))
     # A rule that refuses says more than that no rule grants.
     return min(found, key=lambda one: not one.because, default=unexplained)

@@ -22,8 +22,8 @@ from policy.hosts.a3s.agents import (
 )
 from policy.hosts.a3s.gate import child_scopes, script_rules
 from policy.hosts.a3s.rules import SPAWNING, dialect
-from policy.hosts.project import DeclaredReading, EnforcedReading
-from policy.tables.chain import Link, SpawnDenied
+from policy.hosts.project import EnforcedReading
+from policy.tables.chain import Attenuated, Link, SpawnDenied
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
@@ -75,7 +75,7 @@ def _no_spawning(world: World) -> RuleSet:
 
 
 @frozen(slots=False)
-class _Declared(DeclaredReading):
+class _Declared(Attenuated):
     """The attenuated reading, in which agents may go by other names."""
 
     world: World = field(kw_only=True, eq=False)
@@ -86,8 +86,12 @@ class _Declared(DeclaredReading):
             raise KeyError(agent)
         return super().step(parent, self.world.resolve(agent))
 
+    def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
+        """Return the call that starts an agent or a script."""
+        return self.world.spawn_call(agent)
 
-def declared_reading(world: World) -> DeclaredReading:
+
+def declared_reading(world: World) -> Attenuated:
     """Return the reading in which all that the files say bounds every link."""
     own = Ceiling.of(LinkedRules(rules, (MAIN,)) for rules in world.own_rules)
     handed_on = own if world.session.permissions or world.session.style else Ceiling()
@@ -101,7 +105,7 @@ def declared_reading(world: World) -> DeclaredReading:
         # The host excludes `program`, but not the names of scripts; no script starts a script.
         rules = script_rules(spec, world.session.profile, without=world.scripts)
         tables[link] = Table(Ceiling.of([LinkedRules(rules, (link,))]), bounds=Bounds(depth=1))
-    return _Declared(tables, spawn_call=world.spawn_call, world=world)
+    return _Declared(tables, world=world)
 
 
 def enforced_reading(world: World) -> EnforcedReading:

@@ -47,7 +47,7 @@ def _loaded(tree: Tree, path: str) -> Project:
     except PolicyError as error:
         findings = Finding.of(error, "unreadable-policy", consequence=consequence)
     nothing, files = Attenuated({}), (ReadFile(path, "policy"),)
-    return Project(HOST, PROFILE, path, {}, (), nothing, nothing, files, findings, claims)
+    return Project(HOST, PROFILE, path, (), nothing, {}, nothing, files, findings, claims)
 
 
 class Unmet(PolicyErrors):
@@ -98,7 +98,9 @@ def project(source: Source) -> Project:
         findings=tuple(document_findings(document, starts)),
         claims=claims,
         bare=lambda: made(
-            unrestricted, attenuated=Attenuated(free), enforced=Attenuated(free, name="enforced")
+            agents=unrestricted,
+            attenuated=Attenuated(free),
+            enforced=Attenuated(free, name="enforced"),
         ),
     )
 

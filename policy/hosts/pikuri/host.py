@@ -31,7 +31,7 @@ from policy.hosts.fields import (
     Since,
     is_null,
 )
-from policy.hosts.project import DeclaredReading, EnforcedReading, Project, ReadFile, agent_entries
+from policy.hosts.project import EnforcedReading, Project, ReadFile, agent_entries
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap
 from policy.tables.chain import Attenuated, Link, SpawnDenied
@@ -587,7 +587,7 @@ def _named(host: Host, persona: Persona) -> RuleSet:
     return RuleSet(tuple(entries), Effect.DENY, dialect(host, host.workspace), Reason.UNAVAILABLE)
 
 
-def declared_reading(host: Host, done: Registered) -> DeclaredReading:
+def declared_reading(host: Host, done: Registered) -> Attenuated:
     """Return the reading in which the pools of the host bound every agent.
 
     Personas are names out of those. All agents share the tools, and so folders and confirmer.
@@ -603,7 +603,8 @@ def declared_reading(host: Host, done: Registered) -> DeclaredReading:
         kept = [tool for tool in done.tools if tool.name in done.snapshot]
         tables[SUB_AGENT] = Table.of(_pool(host, kept), link=SUB_AGENT)
     spawn = host.profile.spawn_tool
-    return DeclaredReading(tables, spawn_call=lambda agent: (spawn, {"name": agent}))
+    calls = {agent: (spawn, {"name": agent}) for agent in tables}
+    return Attenuated(tables, calls=calls)
 
 
 def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
@@ -649,7 +650,7 @@ def _loaded(tree: Tree, path: str) -> Project:
         nothing, why = Attenuated({}), "nothing of the host is in force"
         found = Finding.of(error, "pikuri-unreadable-host", consequence=why)
         files = (ReadFile(path, "host"),)
-        return Project(HOST, str(NEWEST), root, {}, (), nothing, nothing, files, found)
+        return Project(HOST, str(NEWEST), root, (), nothing, {}, nothing, files, found)
 
 
 def project(source: Source, root: str = "") -> Project:
