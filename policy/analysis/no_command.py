@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from policy.analysis.running import ANYTHING, QUOTED, head_of
 from policy.compare.witness import witness_call
 from policy.core import expressions as re
 from policy.core.effect import Effect
@@ -14,25 +15,15 @@ from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
-# Stands for any command: no rule names it.
-ANYTHING: Final = "policy-witness"
-
 _DATA: Final = data_table("policy.analysis.lint", "commands")
 _CONTINUING: Final = frozenset(_DATA["shell"]["continuing"])
 _DOCUMENT_END: Final = re.compile(_DATA["shell"]["document_ends"])
 # The first word of a command, or the operator that it begins with.
 _FIRST: Final = re.compile(r"[|&;]+|[()]|[^\s|&;()]+(?=[\s|&;()]|\Z)")
 _WORDS: Final = re.compile(r"[()]|[^\s;()]+")
-QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _OPERATOR_AT_END: Final = re.compile(r"(?<!\\)(&&|\|\|?|\|&|[<>])\s*\Z")
 # A quote may stand for itself behind the first of these, and in quotes within the others.
 _OTHER_QUOTES: Final = ("<<", "#", "$'", "${", "$(", "`")
-
-
-def head_of(pattern: Pattern | None) -> str:
-    """Return what every text of *pattern* begins with, as far as that is plain."""
-    tokens = pattern.tokens if pattern is not None else ()
-    return tokens[0] if tokens and isinstance(tokens[0], str) else ""
 
 
 @lru_cache(maxsize=4096)

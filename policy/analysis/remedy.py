@@ -84,10 +84,11 @@ def _runs(table: Table, rules: Iterable[str]) -> str:
         if argument.kind is not ArgumentKind.COMMAND or entry.pattern is None or entry.field:
             continue
         # Few remedies are of commands.
-        from policy.analysis.lint.running import running  # noqa: PLC0415
-        from policy.compare.witness import witness_call  # noqa: PLC0415
+        from policy.analysis.running import running  # noqa: PLC0415
 
         for found in running(entry.pattern):
+            from policy.compare.witness import witness_call  # noqa: PLC0415  # few rules run any
+
             decision = table.decide(entry.tool, witness_call(dialect, argument, found.command))
             if decision.effect is Effect.ALLOW and decision.reason is Reason.RULE:
                 return found.command

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Iterable, Mapping
 from functools import cache, total_ordering
 from pathlib import Path
@@ -36,11 +37,15 @@ class Grade(enum.Enum):
 
 @cache
 def data_table(package: str, name: str) -> dict[str, Any]:
-    """Return what ``data/<name>.toml`` of a package says."""
-    import tomllib  # noqa: PLC0415  # often no such file is needed
+    """Return what ``data/<name>.toml`` of a package says, or the same as JSON beside it."""
+    file = _ROOT.joinpath(*package.split("."), "data", f"{name}.toml")
+    written = file.with_suffix(".json")
+    if written.exists():
+        found: dict[str, Any] = json.loads(written.read_text("utf-8"))
+        return found
+    import tomllib  # noqa: PLC0415  # what is needed often is there as JSON
 
-    folder = _ROOT.joinpath(*package.split("."), "data")
-    return tomllib.loads(folder.joinpath(f"{name}.toml").read_text("utf-8"))
+    return tomllib.loads(file.read_text("utf-8"))
 
 
 _ROOT: Final = Path(__file__).parents[2]

@@ -14,8 +14,8 @@ import pytest
 from policy.analysis.lint import baseline_text, lint, mend, without_known
 from policy.analysis.lint.checks import Positions
 from policy.analysis.lint.dead import TriedRules, dead_rule_findings
-from policy.analysis.lint.running import running
 from policy.analysis.lint.suppression import suppressions
+from policy.analysis.running import running
 from policy.cli import main
 from policy.cli.report.terminal import PageLayout, terminal
 from policy.cli.report.words import finding_lines

@@ -1,8 +1,8 @@
 """What one process takes: CPU time, memory, output.
 
 ``python running.py LIMIT COMMAND…`` prints it as JSON; the command is ended after so many seconds
-of CPU. A process counts the memory of the one that
-starts it as its own until it is another program, so a small one has to start what is measured.
+of CPU. A process counts the memory of the one that starts it as its own until it is another
+program, so a small one has to start what is measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m tests.cli.texts``: write the texts of the command as JSON, which is read faster."""
+"""``python -m tests.cli.texts``: write what the command reads at its start as JSON, read faster."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import json
 import tomllib
 from pathlib import Path
 
-import policy.cli
+import policy
 
-FILES = [Path(policy.cli.__file__).parent / name for name in ("verbs.toml", "report/words.toml")]
+_ROOT = Path(policy.__file__).parent
+FILES = [
+    _ROOT / name
+    for name in ("cli/verbs.toml", "cli/report/words.toml", "analysis/lint/data/commands.toml")
+]
 
 
 def compiled(file: Path) -> str:

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Final
 
 from policy.analysis.lint.checks import Positions
-from policy.analysis.lint.running import running
-from policy.analysis.no_command import ANYTHING, head_of, why_no_command
+from policy.analysis.no_command import why_no_command
+from policy.analysis.running import ANYTHING, head_of, running
 from policy.compare.witness import witness_call
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect

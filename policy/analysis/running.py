@@ -10,13 +10,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from policy.analysis.no_command import ANYTHING, QUOTED, head_of
 from policy.core import expressions as re
 from policy.core.values import frozen
 from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze
 
-_DATA: Final = data_table(__package__, "commands")
+# Stands for any command: no rule names it.
+ANYTHING: Final = "policy-witness"
+
+QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+
+_DATA: Final = data_table("policy.analysis.lint", "commands")
 _LANGUAGES: Final = tuple(f"{name} " for name in _DATA["languages"]["options"])
 _VALUES: Final = {name: frozenset(some.split()) for name, some in _DATA["values"].items()}
 _ENDING: Final = {name: frozenset(some) for name, some in _DATA["ending"].items()}
@@ -65,6 +69,12 @@ _FORMS: Final = tuple(_forms())
 _OF_PROGRAM: Final[dict[str, list[_Form]]] = {}
 for _form in _FORMS:
     _OF_PROGRAM.setdefault(_form.words[0], []).append(_form)
+
+
+def head_of(pattern: Pattern | None) -> str:
+    """Return what every text of *pattern* begins with, as far as that is plain."""
+    tokens = pattern.tokens if pattern is not None else ()
+    return tokens[0] if tokens and isinstance(tokens[0], str) else ""
 
 
 @lru_cache(maxsize=4096)
