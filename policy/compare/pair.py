@@ -18,7 +18,6 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import Domain
-from policy.patterns.families import members
 from policy.patterns.pattern import Pattern, PatternKind, freeze, readable
 from policy.patterns.search import SearchResult, search
 from policy.tables.dialect import ArgumentKind
@@ -200,21 +199,6 @@ class TextPair(Sides):
     def _text(self, combination: Mapping[int, int]) -> str | None:
         """Return a text that every view decides by its line of *combination*, or None."""
         guides = self.guides(combination)
-        if self.plain and all(self.holds(freeze(p, self.fresh)) for p in guides):
-            decided = False
-            try:
-                for text in members([freeze(p, self.fresh) for p in guides], self.fresh):
-                    if self._decided(text, combination):
-                        if self.holds(text):
-                            return text
-                        decided = True
-            except OverflowError:
-                return self._searched(guides, combination)
-            if not decided or self.domain.closed:
-                return None
-        return self._searched(guides, combination)
-
-    def _searched(self, guides: Sequence[Pattern], combination: Mapping[int, int]) -> str | None:
         found = self._search(self.domain, guides, combination)
         if not found.exact:
             self.why[OVERLAPS] = None

@@ -18,9 +18,9 @@ from policy.core.memory import Key, alive, seldom_collecting
 from policy.core.values import evolve, frozen
 from policy.patterns.automaton import AutomatonState
 from policy.patterns.domains import DEAD, Domain
-from policy.patterns.families import classes
 from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, PatternKind, is_glob, readable
+from policy.patterns.search import classes
 from policy.patterns.tokens import OneOf, Token
 from policy.tables.dialect import Dialect
 from policy.tables.row import Row
@@ -291,7 +291,7 @@ def _names_of_tools(speaking: Iterable[RuleSet], *, loose: bool) -> Domain:
         inside.update(dict.fromkeys(_BLANKS, "blank"))
         blank.update(dict.fromkeys(_BLANKS, "blank"))
     table = {"name?": start, "name": inside, "blank": blank}
-    return Domain(table, frozenset({"name"}), closed=True)
+    return Domain(table, frozenset({"name"}))
 
 
 # A rule set, and the links of a chain that it belongs to.

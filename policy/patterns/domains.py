@@ -43,11 +43,10 @@ class Domain:
     """A machine given as a table: state -> character -> state, ``""`` for any other.
 
     Texts start in its first state. After a character that *unlocks*, such as a quote, more can
-    follow than after any other. Where the domain is *closed*, a pattern whose frozen text is
-    outside has no text inside.
+    follow than after any other.
     """
 
-    __slots__ = ("closed", "separator", "start")
+    __slots__ = ("separator", "start")
 
     def __init__(
         self,
@@ -55,8 +54,6 @@ class Domain:
         accepting: frozenset[str],
         separator: str = "",
         unlocks: str = "",
-        *,
-        closed: bool = False,
     ) -> None:
         states = {
             name: DomainState(accepting=name in accepting, alive=name != DEAD, unlocks=unlocks)
@@ -64,7 +61,6 @@ class Domain:
         }
         for name, edges in {**table, DEAD: {"": DEAD}}.items():
             states[name].ways = {char: states[target] for char, target in edges.items()}
-        self.closed = closed
         self.separator = separator
         self.start = states[next(iter(table))]
 
@@ -76,7 +72,7 @@ class Domain:
         return state.first != NO_MATCH
 
 
-ANY_TEXT: Final = Domain({"text": {"": "text"}}, frozenset({"text"}), closed=True)
+ANY_TEXT: Final = Domain({"text": {"": "text"}}, frozenset({"text"}))
 
 # `/a/b`: parts that are not empty, `.` or `..`; the root is the empty text.
 _ROOT: Final = {"root": {"/": "part?", "": DEAD}}

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -24,6 +24,7 @@ from policy.core import limits
 from policy.core.values import frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 from policy.patterns.domains import Domain, DomainState
+from policy.patterns.pattern import Pattern, excluded_characters, named, readable, tokens_of
 from policy.patterns.tokens import plainness
 
 # Private-use characters: in no pattern anybody writes, or else the next one.
@@ -128,3 +129,58 @@ def _text(came_from: dict[_Key, tuple[_Key, str] | None], key: _Key) -> str:
         letters.append(letter)
         step = came_from[key]
     return "".join(reversed(letters))
+
+
+_Class = frozenset[int]  # the patterns that match a text: all that tells it from others
+
+
+def classes(
+    patterns: Sequence[Pattern], taken: Collection[str] = ()
+) -> tuple[dict[_Class, str], bool]:
+    """Return a text, not *taken*, for each set of patterns that some text matches.
+
+    And whether that is all. As in `search`, a fresh character stands for all that none names.
+    """
+    tokens = tokens_of(patterns)
+    fresh = fresh_character(named(tokens).union(*taken))
+    # What only sets name, e.g. the slash that `=*` leaves out, tells texts apart as well.
+    always = {fresh, *excluded_characters(tokens)}
+    found: dict[_Class, str] = {}
+    skipped: set[_Class] = set()
+    start = tuple((index, p.automaton.start) for index, p in enumerate(patterns))
+    queue = deque([("", start)])
+    seen = {(frozenset((index, state.key) for index, state in start), False)}
+    while queue:
+        text, states = queue.popleft()
+        matching = frozenset(index for index, state in states if state.first != NO_MATCH)
+        if text in taken:
+            skipped.add(matching)
+        elif fresh in text and fresh not in found.get(matching, ""):
+            found[matching] = text  # no pattern names all of it, which people read best
+        else:
+            found.setdefault(matching, text)
+        letters = always.union(*(state.letters() for _, state in states))
+        for letter in sorted(letters):
+            after = tuple(
+                (index, following)
+                for index, state in states
+                if (following := state.after(letter)).alive
+            )
+            key = frozenset((index, state.key) for index, state in after), fresh in text + letter
+            if key not in seen:
+                if len(seen) >= limits.SEARCH_STATES:
+                    return found, False
+                seen.add(key)
+                queue.append((text + letter, after))
+    shown = {key: _shown(text, key, patterns, taken) for key, text in found.items()}
+    return shown, skipped <= found.keys()
+
+
+def _shown(text: str, matching: _Class, patterns: Sequence[Pattern], taken: Collection[str]) -> str:
+    """Return a text of the same class that people can read, if there is one."""
+    for word in readable(text):
+        if word and word not in taken:
+            same = frozenset(index for index, p in enumerate(patterns) if p.matches(word))
+            if same == matching:
+                return word
+    return text

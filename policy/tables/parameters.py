@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice, product
 
-from policy.patterns.families import classes
 from policy.patterns.pattern import Pattern
+from policy.patterns.search import classes
 from policy.tables.dialect import Inputs
 from policy.tables.entry import Entry, Outcome
 from policy.tables.row import Row

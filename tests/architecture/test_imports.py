@@ -54,7 +54,6 @@ HEAVY = (
     "policy.hosts",
     "policy.language",
     "policy.patterns.domains",
-    "policy.patterns.families",
     "policy.patterns.notations",
     "policy.patterns.search",
     "policy.tables.command_row",

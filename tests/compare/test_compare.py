@@ -10,8 +10,8 @@ from policy.compare.tables import differences, representatives
 from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.patterns.families import classes
 from policy.patterns.pattern import Pattern
+from policy.patterns.search import classes
 from policy.tables.dialect import Argument, ArgumentKind
 from policy.tables.table import NOTHING, UNRESTRICTED, Ceiling, LinkedRules, Table
 from tests.reference import Said, Scope

@@ -22,7 +22,6 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
-from policy.patterns import families as members
 from policy.patterns.notations import Unusable
 from policy.tables.chain import Chain
 from policy.tables.table import Table
@@ -268,21 +267,6 @@ def test_lines_that_deny_are_compared_exactly_where_every_command_is_allowed() -
         for allowed in (["Bash(a)"], ["Bash(a)", "Bash(*)"])
     )
     assert differences(before, after).exact
-
-
-def test_what_two_patterns_share_is_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    walked: list[tuple[str, ...]] = []
-    walk = members._pair
-
-    def recording(*args: str) -> Iterator[str]:
-        walked.append(args)
-        return walk(*args)
-
-    monkeypatch.setattr(members, "_pair", recording)
-    lists = table("ask Bash(sudo -Q *)", "allow Bash(* -Q *)", "deny Bash(nice -Z *)")
-    before = lists & table("allow Bash(timeout *)", "ask Bash(* rm *)", "deny Bash(env -Q *)")
-    assert differences(before, before & table("allow Bash(*)", "deny Bash(flock -Q *)")).exact
-    assert 0 < len(walked) < 2 * len(set(walked))
 
 
 def _effect_of(rule: str) -> Effect:

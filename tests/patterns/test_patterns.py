@@ -22,7 +22,6 @@ from policy.patterns import automaton as automata
 from policy.patterns import index as indexes
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
-from policy.patterns.families import classes, members
 from policy.patterns.index import Index, Indexed
 from policy.patterns.notations import paths
 from policy.patterns.pattern import (
@@ -35,7 +34,7 @@ from policy.patterns.pattern import (
     readable,
     tokens_of,
 )
-from policy.patterns.search import SearchResult, fresh_character, search
+from policy.patterns.search import SearchResult, classes, fresh_character, search
 from policy.patterns.tokens import Gap, OneOf, Token, in_any_case
 from tests import brute_force
 from tests.brute_force import Raw, Universe, parts
@@ -358,25 +357,6 @@ def test_a_star_pattern_within_a_union_is_within_one_member_of_it() -> None:
         union = _union(map(family.members, large))
         within = any(family.pattern(small) <= family.pattern(raw) for raw in large)
         assert within == (not family.members(small) & ~union), (small, large)
-
-
-def test_the_members_of_a_meet_are_together_what_all_its_patterns_match() -> None:
-    family, fresh = FAMILIES[0], "q"
-    for raws in family.samples(150, 3):
-        found = [*members([freeze(family.pattern(raw), fresh) for raw in raws], fresh)]
-        written = [tuple(ANY if letter == fresh else letter for letter in text) for text in found]
-        assert _union(map(family.members, written)) == family.members(*raws), raws
-    assert [*members([], fresh)] == [fresh]
-    assert [*members(["ab", "aq", "qb"], fresh)] == ["ab"]
-    assert [*members(["a", "b"], fresh)] == []
-
-
-def test_what_two_patterns_share_is_written_out_as_far_as_that_is_little() -> None:
-    one, other = ("q".join(["", *letters, ""]) for letters in ("abcd", "efgh"))
-    found = [*members([one, other], "q")]
-    assert {text.replace("q", "") for text in found} >= {"abcdefgh", "aebfcgdh", "efghabcd"}
-    with pytest.raises(OverflowError):
-        [*members(["q".join(f"q{'abcdefgh' * 3}q"), "q".join(f"q{'ijklmnop' * 3}q")], "q")]
 
 
 def test_a_text_is_found_for_each_set_of_patterns_that_some_text_matches() -> None:

@@ -16,11 +16,11 @@ from policy.core.values import evolve
 from policy.hosts.claude.data import guarded
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.shell import RUN_SCRIPTS, RUNNERS, STARTERS, SYSTEM_FOLDERS
+from policy.hosts.claude.paths import within
 from policy.hosts.claude.rules import RuleLine, agent_pattern
 from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_plan
 from policy.hosts.claude.skills import Skill
 from policy.patterns import notations
-from policy.patterns.families import within
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Token, folded, with_others
 from policy.tables.ruleset import Entry

@@ -5,17 +5,17 @@ Globs ignore case, and are anchored by how they begin.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.values import frozen
 from policy.patterns import notations
-from policy.patterns.families import moved
 from policy.patterns.notations import Unusable
-from policy.patterns.pattern import Pattern
-from policy.patterns.tokens import Gap
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import Gap, Token, fits
 
 # `[!a]` is one of `!` and `a`, and so is `[^a]`: no set is negated.
 _SET: Final = re.compile(r"\[([!^]+)([^]]+)\]")
@@ -113,3 +113,69 @@ def _led_to(pattern: Pattern, links: tuple[tuple[str, str], ...]) -> Iterator[Pa
     """Yield *pattern* by the names of the files where a link of the system leads."""
     for link, target in links:
         yield from (twin for twin in moved(pattern, link, target) if not twin <= pattern)
+
+
+# One segment of a path, or `Gap.DEEP` for any number of them.
+Part = tuple[Token, ...] | Gap
+
+
+@lru_cache(maxsize=4096)  # several tools have the patterns of one rule
+def within(pattern: Pattern, names: tuple[str, ...]) -> tuple[Pattern, ...]:
+    """Return what of a *pattern* of paths lies in, or is, ``**/names``, of literal text."""
+    ways = (
+        way
+        for each in pattern.spelled_out
+        for parts in (_parts(each.tokens),)
+        for number, part in enumerate(parts)
+        for way in _behind(parts[: number + (part is Gap.DEEP)], parts[number:], names)
+    )
+    found = dict.fromkeys(Pattern.of(PatternKind.PATH, tokens) for tokens in _tokens(ways))
+    return tuple(one for one in found if not any(one <= o for o in found if o is not one))
+
+
+def moved(pattern: Pattern, folder: str, target: str) -> tuple[Pattern, ...]:
+    """Return what a *pattern* of paths matches in *folder*, as if that lay at *target*."""
+    names = tuple(folder.split("/")[1:])
+    ways = (way for each in pattern.spelled_out for way in _behind((), _parts(each.tokens), names))
+    inside = (tuple(way[len(names) :]) for way in ways)
+    return tuple(Pattern.of(PatternKind.PATH, [target, *tokens]) for tokens in _tokens(inside))
+
+
+def _behind(
+    before: tuple[Part, ...], parts: tuple[Part, ...], names: tuple[str, ...]
+) -> Iterator[tuple[Part, ...]]:
+    """Yield each way in which *parts* begin with *names*, behind what stands *before*."""
+    if not names:
+        yield (*before, *parts)
+        return
+    if not parts:
+        return
+    first, others = parts[0], parts[1:]
+    named = (*before, (names[0],))
+    if isinstance(first, Gap):
+        yield from _behind(named, parts, names[1:])
+        yield from _behind(before, others, names)
+    elif fits(first, names[0], "/"):
+        yield from _behind(named, others, names[1:])
+
+
+def _parts(tokens: Sequence[Token]) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    for token in tokens:
+        if token is Gap.DEEP:
+            parts.append(Gap.DEEP)
+            continue
+        pieces: list[Token] = [*token.split("/")] if isinstance(token, str) else [token]
+        if pieces[0] and parts:  # more of a segment
+            last = parts.pop()
+            parts.append((*last, pieces[0]) if isinstance(last, tuple) else last)
+        parts += ((piece,) if piece else () for piece in pieces[1:])
+    return tuple(parts)
+
+
+def _tokens(ways: Iterable[tuple[Part, ...]]) -> Iterator[list[Token]]:
+    for way in ways:
+        tokens: list[Token] = []
+        for part in way:
+            tokens += [part] if isinstance(part, Gap) else ["/", *part]
+        yield tokens

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policy.hosts.claude.paths import moved, within
 from policy.patterns import notations
-from policy.patterns.families import moved, within
 from policy.patterns.pattern import Pattern
 
 NAMES = ("a", "b")
