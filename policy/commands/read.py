@@ -1,15 +1,13 @@
 """The plain reader: words, operators, redirections, and wrappers as data.
 
-One expression reads plain words and operators: `git add . && git commit -m 'x' 2>&1 | tail -5`. A
-scanner, which knows quotes, operators, redirections and nesting, reads all else. What it does not
-know (expansions, substitutions, groups, here-documents) it cuts far enough for a rule to deny what
-is inside, and makes the command ambiguous: no rule allows it.
+A scanner knows quotes, operators, redirections and nesting. What it does not know (expansions,
+substitutions, groups, here-documents) it cuts far enough for a rule to deny what is inside, and
+makes the command ambiguous: no rule allows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from policy.commands.knowledge import Shell
 from policy.commands.reader import (
@@ -21,14 +19,13 @@ from policy.commands.reader import (
     Ambiguity,
     Command,
     CommandPart,
-    Redirection,
-    has_half,
 )
 from policy.commands.words import (
     ASSIGNMENT,
     DESCRIPTOR,
     FOLDERS,
     HARMLESS_TARGETS,
+    CommandPrefix,
     Script,
     SimpleCommand,
     Word,
@@ -44,118 +41,7 @@ from policy.commands.words import (
 )
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import Final, evolve
-
-_LETTERS: Final = r"A-Za-z0-9_./:@%+,\-"
-_GLOBS: Final = r"A-Za-z0-9_./:@%+,^~*?\-"
-_END: Final = r"(?=[ \t;|&<>\n]|\Z)"
-
-# What is quoted holds nothing that a shell acts on.
-_TOKEN: Final = re.compile(
-    rf"""[ \t]*(?:
-    (?P<descriptor>[0-9]*>&[0-9]+|[0-9]*(?:>>|>\|?|<|&>>?)[ ]?/dev/null){_END}
-    |[0-9]*(?P<directs>&?>>?|>\||<)[ ]?(?P<file>[{_LETTERS}][{_LETTERS}=]*+){_END}
-    |(?P<word>[{_LETTERS}][{_LETTERS}=]*+){_END}
-    |(?P<quoted>(?:[{_GLOBS}]|'[^'\0\n\\]*'|"[^"\\$`\0\n]*")(?:[{_GLOBS}=]++|'[^'\0\n\\]*'|"[^"\\$`\0\n]*")*+){_END}
-    |(?P<operator>&&|\|\||\|&|\||;(?![;&])|\n)
-    )""",
-    re.VERBOSE,
-)
-_PIPES: Final = ("|", "|&")
-_IN_QUOTES: Final = re.compile(r"""'[^']*'|"[^"]*\"""")
-# A name that one of these sets is read in the pieces that it has.
-_DECLARING: Final = frozenset("export declare typeset readonly local".split())
-_NOT_FIRST: Final = KEYWORDS | {"[[", "["}
-
-
-def read_plain(text: str) -> Script | None:
-    """Return what a command of plain words and operators consists of; None for any other."""
-    text = text.strip(" \t\n")
-    command = SimpleCommand()
-    commands, targets = [command], list[Redirection]()
-    position, operator = 0, ""
-    while position < len(text):
-        token = _TOKEN.match(text, position)
-        if token is None:
-            return None
-        position = token.end()
-        if token.lastgroup != "operator":
-            if not _add(token, command, targets):
-                return None
-        elif command.words:
-            operator = token["operator"]
-            is_pipe = operator in _PIPES
-            command.piped |= is_pipe
-            command = SimpleCommand(piped=is_pipe)
-            commands.append(command)
-        elif token["operator"] != "\n" or operator in _PIPES:
-            return None  # nothing to join
-    if not command.words:
-        if operator != ";":
-            return None
-        commands.pop()
-    if any(map(_sets_at_length, commands)):
-        return None
-    return Script(commands, targets, split=any(each.piped for each in commands), plain=True)
-
-
-def _add(token: re.Match[str], command: SimpleCommand, targets: list[Redirection]) -> bool:
-    """Add a word or a redirection to a command; return whether all shells read it alike there."""
-    if token.lastgroup == "word":
-        return _add_word(_plain(token["word"]), command)
-    if token.lastgroup == "quoted":
-        raw, words = token["quoted"], command.words
-        in_pieces = "{" in raw or (words and words[0].raw in _DECLARING)
-        if in_pieces and not _IN_QUOTES.fullmatch(raw):
-            return False
-        return _add_word(_quoted(raw), command)
-    if not command.words:
-        return False  # a redirection in front, or alone
-    command.directed = True
-    name = token["file"]
-    if name is not None:
-        if name.startswith("//") or name.isdigit():
-            return False  # digits may belong to the redirection behind them
-        writes = ">" in token["directs"]
-        targets.append(Redirection(name, writes))
-        command.fills |= writes
-    return True
-
-
-def _add_word(word: Word, command: SimpleCommand) -> bool:
-    command.swallowed |= command.directed
-    # Rules know what is redirected by its text as well; and keywords are none behind a program.
-    is_odd = command.directed or word.plain in _NOT_FIRST
-    if is_odd and all("=" in each.raw for each in command.words):
-        return False
-    command.words.append(word)
-    return True
-
-
-def _sets_at_length(command: SimpleCommand) -> bool:
-    """Whether a command sets variables alone, several or beside what is redirected."""
-    several = command.directed or len(command.words) > 1
-    return several and all("=" in word.raw for word in command.words)
-
-
-@lru_cache(maxsize=2048)
-def _plain(raw: str) -> Word:
-    return Word(raw, raw)
-
-
-_PIECE: Final = re.compile(r"""'[^']*'|"[^"]*"|[^'"]+""")
-
-
-def _quoted(raw: str) -> Word:
-    plain, glob = [], False
-    for piece in _PIECE.findall(raw):
-        if piece[0] in "'\"":
-            plain.append(piece[1:-1])
-        else:
-            plain.append(piece)
-            glob |= "*" in piece or "?" in piece
-    return Word(raw, "".join(plain), glob=glob)
-
+from policy.core.values import evolve
 
 # An operator, longest first. `&>` and friends are redirections.
 _REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
@@ -395,18 +281,17 @@ _MOVERS = frozenset("cd chdir pushd popd".split())
 
 def read(text: str, shell: Shell) -> Command:
     """Return the parts of a command and the files it opens, by what *shell* says of wrappers."""
-    short = len(text) <= limits.COMMAND_PIECES and not has_half(text)
-    script = (read_plain(text) if short else None) or Scanner(text).run()
+    script = Scanner(text).run()
     note_unknown(script)
     ambiguities = list(script.ambiguities)
     parts, moves = [], 0
-    for command in filter(None, (each.words for each in script.commands)):
-        program = command[command_prefix(command, shell).program :]
-        moves += program[0].plain in _MOVERS
-        why = _ambiguity(command, program, shell)
-        if why is not None and not script.opaque:
+    for words in filter(None, (each.words for each in script.commands)):
+        prefix = command_prefix(words, shell)
+        moves += words[prefix.program].plain in _MOVERS
+        why = None if script.opaque else _ambiguity(words, prefix)
+        if why is not None:
             ambiguities.append(why)
-        parts.append(_part(command, shell, grantable=not (script.opaque or why)))
+        parts.append(_part(words, prefix, shell, grantable=not (script.opaque or why)))
     files = script.targets
     if files and moves:
         # After a change of folder it is unknown which file a relative name is.
@@ -438,25 +323,25 @@ def note_unknown(script: Script) -> None:
         script.note(unknown.raw, UNKNOWN)
 
 
-def _ambiguity(words: Sequence[Word], program: Sequence[Word], shell: Shell) -> Ambiguity | None:
-    """Return why no rule may allow a command, of which *program* is the last that it runs."""
-    around = len(words) - len(program)
+def _ambiguity(words: Sequence[Word], prefix: CommandPrefix) -> Ambiguity | None:
+    """Return why no rule may allow a command, if none may."""
     if (
-        around >= limits.NESTING
-        or is_evaluated(program)
-        or any(map(is_expanded, words[: around + 1]))
+        prefix.program >= limits.NESTING
+        or is_evaluated(words[prefix.program :])
+        or any(map(is_expanded, words[: prefix.program + 1]))
         or (len(words) > 1 and all(map(is_assignment, words)))
     ):
         return Ambiguity(as_written(words), DIFFER)
-    name = words[command_prefix(words, shell).granted]
-    if name.raw in KEYWORDS or is_assignment(name) or name.raw != name.plain:
+    name = words[prefix.granted]
+    if name.raw in KEYWORDS or is_assignment(name) or is_quoted(name):
         return Ambiguity(name.raw, "is no plain name of a program")
     return None
 
 
-def _part(words: Sequence[Word], shell: Shell, *, grantable: bool) -> CommandPart:
-    prefix, name = command_prefix(words, shell), words[0]
-    text = as_written(words[prefix.granted :])
+def _part(
+    words: Sequence[Word], prefix: CommandPrefix, shell: Shell, *, grantable: bool
+) -> CommandPart:
+    name, text = words[0], as_written(words[prefix.granted :])
     if not (
         prefix.program
         or name.plain in shell.wrapping.names

@@ -439,55 +439,6 @@ def test_rules_know_a_command_by_these_texts(
     assert ({*part.match_texts}, {*part.possible_texts}) == (known, possible)
 
 
-_PLAIN = [
-    "git add . && git commit -m 'x' 2>&1 | tail -5", "make; ", "\nls\n\nls a\n", "a || b |& c", "ls >f x", "x=1",
-    "ls '*' a*", 'echo "{a}" \'b c\'', "ls <f >>g 2>/dev/null", "cd a\nls 'a'\"b\"", "x='a b'; ls", "a;\nb",
-]  # fmt: skip
-_SNIPPETS = [
-    *"ab=12?*{}~ ;|<>\n\t#", "x=1", "'q r'", '"s"', "'{'", '"{"a', "//", "/", "-c", "||", "&&", ">>", "2>", "&>", ">&1", "2>&1",
-    "> /dev/null", "if", "time", "export", "[[", "|&", ">|", "cd", "sudo", "ls ", " ", " ",
-]  # fmt: skip
-
-
-def test_what_one_expression_reads_is_read_as_the_scanner_does(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    dice = random.Random(5)
-    texts = [
-        *_PLAIN,
-        *("".join(dice.choices(_SNIPPETS, k=dice.randint(1, 9))) for _ in range(4000)),
-    ]
-    texts = [text for text in texts if read.read_plain(text) is not None]
-    assert texts[: len(_PLAIN)] == _PLAIN
-    found = [read.read(text, SHELL) for text in texts]
-    monkeypatch.setattr(read, "read_plain", lambda _: None)
-    for text, command in zip(texts, found, strict=True):
-        assert command == read.read(text, SHELL), text
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("ls", [""]),
-        ("ls >f", ["directed fills"]),
-        ("ls <f; ls", ["directed", ""]),
-        ("ls 2>&1", ["directed"]),
-        ("ls >f x", ["directed fills swallowed"]),
-        ("ls <f 'x'", ["directed swallowed"]),
-        ("ls a >f; ls a", ["directed fills", ""]),
-        ("a | b |& c; d && e", ["piped", "piped", "piped", "", ""]),
-    ],
-)
-def test_a_plain_command_says_how_it_is_redirected_and_joined(text: str, said: list[str]) -> None:
-    script = read.read_plain(text)
-    assert script is not None
-    flags = ("directed", "fills", "swallowed", "piped")
-    told = [" ".join(f for f in flags if getattr(each, f)) for each in script.commands]
-    assert told == said
-    assert script.split is ("piped" in told)
-    assert script.plain
-
-
 def test_the_scanner_notes_what_is_written_in_front_of_a_program() -> None:
     for text, led in ((">f ls", True), ("ls >f", False), ("x=1 >f ls", False)):
         assert read.Scanner(text).run().commands[0].led is led

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache, partial
 from typing import Any, Final
 
-from policy.commands.read import read_plain
 from policy.commands.words import as_written
 from policy.core import expressions as re
 from policy.core import values
@@ -29,6 +28,7 @@ from policy.hosts.claude.data.shell import ALIASES
 from policy.hosts.claude.data.unchecked import STARTING
 from policy.hosts.claude.paths import Anchors, path_patterns
 from policy.hosts.claude.shell import canonical_powershell
+from policy.hosts.claude.shell.plain import read_plain
 from policy.language.mistakes import looks_absolute
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from policy.commands.knowledge import Shell
-from policy.commands.read import Scanner, note_unknown, read_plain
+from policy.commands.read import Scanner, note_unknown
 from policy.commands.reader import (
     DIFFER,
     NO_COMMAND,
@@ -36,6 +36,7 @@ from policy.hosts.claude.shell.match_texts import (
     as_text,
     is_requoted,
 )
+from policy.hosts.claude.shell.plain import read_plain
 
 # A file of which nothing is known, and that no rule allows.
 _GUARDED: Final = ClaudeRedirection(None, writes=False, guarded=True)
