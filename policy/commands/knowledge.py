@@ -93,7 +93,7 @@ class Program:
 
     @property
     def opening(self) -> Program:
-        """The same, but for whether it is harmless: the files that it opens, and where it goes."""
+        """What is known of the files that it opens, and of where it goes."""
         return Program(
             **{name: getattr(self, name) for name in _OPENING},
             subcommands={name: each.opening for name, each in self.subcommands.items()},
@@ -136,7 +136,7 @@ class ProgramTable(Mapping[str, _Known]):
     """What is known of programs, by name; a digest stands for it where a table is hashed.
 
     Attributes:
-        known: the same as a mapping, for where time counts; never to be changed.
+        known: a mapping that is read faster than this; never to be changed.
     """
 
     __slots__ = ("_value", "known")

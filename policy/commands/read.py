@@ -239,7 +239,7 @@ class Scanner:
         if operator is None:
             command.words.append(word)
             return
-        command.led |= not command.words and operator[0] != "<"
+        command.redirected_first |= not command.words and operator[0] != "<"
         if operator in ("<<", "<<-", "<<<"):
             if not word.literal:
                 self.script.note(word.raw, UNKNOWN)

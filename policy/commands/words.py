@@ -75,13 +75,13 @@ class SimpleCommand:
 
     # What it consists of; none where an operator has nothing beside it.
     words: list[Word] = field(factory=list)
-    directed: bool = False  # whether something is redirected
-    led: bool = False  # whether something is redirected before its program
+    redirected: bool = False  # whether something is redirected
+    redirected_first: bool = False  # whether something is redirected before its program
     # Whether it is redirected, or a statement that it is part of, to a file it writes.
-    fills: bool = False
+    writes_file: bool = False
     # Whether words stand behind a redirection, which some read as more targets.
-    swallowed: bool = False
-    fed: str = ""  # all of its text, where that puts a text on its input; "" where none is
+    has_words_behind: bool = False
+    input_text: str = ""  # all of its text, where that puts a text on its input; "" where none is
     # Whether the host quotes its words anew: it has a line break or a variable.
     requoted: bool = False
     piped: bool = False  # whether it is part of a pipeline; only set for assignments
@@ -224,7 +224,7 @@ def is_assignment(word: Word) -> bool:
 
 
 @frozen(cache_hash=True)
-class _Thread:
+class _Way:
     """One way to read the words so far: what the next one is."""
 
     # The wrapper that it stands behind; None where a command begins with it.
@@ -241,7 +241,7 @@ class _Thread:
             return False
         return not self.owed or not _is_one(self.prefix.operand, text)
 
-    def after(self, text: str, shell: Shell) -> tuple[_Threads, bool]:
+    def after(self, text: str, shell: Shell) -> tuple[_Ways, bool]:
         """Return how the next word may be read behind *text*, and whether that is in order."""
         prefix = self.prefix
         if prefix is None:
@@ -273,8 +273,8 @@ class _Thread:
         return not (text == "-" and self.owed and _is_one(self.prefix.operand, text))
 
 
-_Threads = frozenset[_Thread]
-_COMMAND: Final = _Thread()
+_Ways = frozenset[_Way]
+_COMMAND: Final = _Way()
 _UNKNOWN: Final = PrefixProgram()
 
 
@@ -282,13 +282,13 @@ def _is_one(known: str, text: str) -> bool:
     return bool(known) and expression(known).fullmatch(text) is not None
 
 
-def _behind(name: str) -> _Thread:
+def _behind(name: str) -> _Way:
     prefix = prefix_programs().get(name, _UNKNOWN)
-    return _Thread(prefix, owed=bool(prefix.operand))
+    return _Way(prefix, owed=bool(prefix.operand))
 
 
 @lru_cache(maxsize=4096)
-def _after_first(text: str, shell: Shell) -> _Threads:
+def _after_first(text: str, shell: Shell) -> _Ways:
     """Return how the word behind the first one of a command may be read, if that leads others."""
     if ASSIGNMENT.match(text):
         return frozenset({_COMMAND})
@@ -299,13 +299,13 @@ def _after_first(text: str, shell: Shell) -> _Threads:
 
 
 @lru_cache(maxsize=4096)
-def _after(threads: _Threads, text: str, shell: Shell) -> _Threads:
+def _after(ways: _Ways, text: str, shell: Shell) -> _Ways:
     """Return how the next word may be read behind *text*.
 
     Where words may belong to several wrappers, only the name of each is known: there are
     but few such ways, however many wrappers there are.
     """
-    found = frozenset[_Thread]().union(*(each.after(text, shell)[0] for each in threads))
+    found = frozenset[_Way]().union(*(each.after(text, shell)[0] for each in ways))
     if len({each.prefix for each in found} - {None}) < 2:
         return found
     return frozenset(
@@ -317,20 +317,20 @@ def _after(threads: _Threads, text: str, shell: Shell) -> _Threads:
 class WordPlace:
     """What is known of the word that comes next."""
 
-    # The ways in which it may be read by rules that deny or ask.
-    threads: _Threads = frozenset({_COMMAND})
+    # Those in which it may be read by rules that deny or ask.
+    ways: _Ways = frozenset({_COMMAND})
     # The one for rules that allow, where it may not be their program; None where that was before.
-    granting: _Thread | None = _COMMAND
+    granting: _Way | None = _COMMAND
     sure: bool = True  # whether all words so far have one meaning
 
     @property
     def leads(self) -> bool:
         """Whether all words so far may lead what follows."""
-        return bool(self.threads)
+        return bool(self.ways)
 
     def begins(self, word: Word) -> bool:
         """Whether a command begins with *word* to rules that deny or ask, or may begin."""
-        return any(thread.begins(word.plain) for thread in self.threads)
+        return any(way.begins(word.plain) for way in self.ways)
 
     def grants(self, word: Word) -> bool:
         """Whether rules that allow look at the command that begins with *word*."""
@@ -339,7 +339,7 @@ class WordPlace:
 
     def after(self, word: Word, shell: Shell) -> WordPlace:
         """Return the place behind *word*."""
-        found, granting = _after(self.threads, word.plain, shell), self.granting
+        found, granting = _after(self.ways, word.plain, shell), self.granting
         if self.grants(word):
             name = word.raw.removeprefix("\\")
             granting = _behind(name) if name in shell.wrapping.transparent else None

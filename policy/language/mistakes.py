@@ -219,16 +219,3 @@ def _found(text: str, at: int) -> tuple[int, int, str]:
     if token is None:
         return at, at + 1, character(text[at])
     return token.start(), token.end(), quoted(token[0])
-
-
-# First folders of absolute paths.
-_TOP_FOLDERS: Final = frozenset(
-    "Users Volumes bin boot dev etc home lib mnt opt private proc root run sbin srv sys tmp usr"
-    " var".split()
-)
-
-
-def looks_absolute(text: str) -> bool:
-    """Return whether *text* looks like an absolute path, though it starts with one slash."""
-    segments = text.split("/")
-    return len(segments) > 2 and segments[0] == "" and segments[1] in _TOP_FOLDERS

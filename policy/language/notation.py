@@ -68,9 +68,9 @@ class Building:
 
     def _body(self, children: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(
-            self._comment(child.start_pos, child)
-            if child.__class__ is not str and hasattr(child, "type")
-            else self._statement(child.data, child.children)
+            self._statement(child.data, child.children)
+            if isinstance(child, Node)
+            else self._comment(child.start_pos, child)
             for child in children
         )
 
@@ -97,7 +97,7 @@ class Building:
                 body = self._body(children[at + 1 : -1])
                 return Test(chain, body, span=self._span(first, children[-1]))
             case "never":
-                at = next(i for i, child in enumerate(children) if not hasattr(child, "type"))
+                at = next(i for i, child in enumerate(children) if isinstance(child, Node))
                 links = children[1:at]
                 chain = tuple(str(x) if x.type == "STARS" else self._use(x) for x in links)
                 return self._listed(children, at, Never, chain)
@@ -159,7 +159,7 @@ class Building:
         matchers: list[Matcher] = []
         comments: list[tuple[int, Comment]] = []
         for child in children:
-            if not hasattr(child, "type"):
+            if isinstance(child, Node):
                 matchers.append(self._matcher(child.children))
             elif "#" in child:
                 comments += self._comments(child, len(matchers))

@@ -68,9 +68,7 @@ def _within(span: Span, text: str, mistake: Mistake) -> Span:
 
 def parse_notation(source: Source) -> Document:
     """Return the tree of a file of our own notation. Raises PolicyErrors: all its mistakes."""
-    size = len(source.text)
-    if not source.text.isascii() and size <= FILE_BYTES:
-        size = len(source.text.encode("utf-8", "surrogatepass"))
+    size = len(source.text.encode("utf-8", "surrogatepass"))
     if size > FILE_BYTES:
         message = f"expected a file of at most {FILE_BYTES:,} bytes, found {size:,}"
         raise PolicyErrors([PolicyError(message, source.span(0, 0))])

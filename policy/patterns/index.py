@@ -47,7 +47,9 @@ class Index:
         self._separator = separator
         self._texts: dict[str, list[int]] = {}  # one text -> its patterns
         self._behind: dict[str, _Ends] = {}  # what others start with -> the rest of them
-        self._any_case: dict[str, list[_Tried]] = {}  # the same in small letters -> patterns
+        self._any_case: dict[
+            str, list[_Tried]
+        ] = {}  # what they start with in small letters -> those
         for index, tokens in enumerate(patterns):
             for way in canonical_ways(tokens, separator):
                 self._add(index, way)
@@ -103,18 +105,18 @@ class Index:
     def _outside_crowds(self, text: str) -> Iterator[int]:
         yield from self._texts.get(text, ())
         length, backwards = len(text), text[::-1]
-        for start in self._starts.of(text):
+        for start in self._starts.beginning(text):
             behind, left = self._behind[start], length - len(start)
             if behind.ends is None:
                 yield from behind.certain[""]
                 continue
-            for end in behind.ends.of(backwards):
+            for end in behind.ends.beginning(backwards):
                 if len(end) <= left:
                     yield from behind.certain.get(end, ())
                     for index, _, rest in behind.tried.get(end, ()):
                         if fits(rest, text[len(start) :], self._separator):
                             yield index
-        for start in self._small.of(folded(text)) if self._any_case else ():
+        for start in self._small.beginning(folded(text)) if self._any_case else ():
             for index, tokens, rest in self._any_case[start]:
                 first = tokens[0]  # a text at the front is matched as it is written
                 as_written = type(first) is not str or text.startswith(first)
@@ -193,7 +195,7 @@ class _Prefixes:
             self._shorter[text] = open_[-1] if open_ else None
             open_.append(text)
 
-    def of(self, text: str) -> list[str]:
+    def beginning(self, text: str) -> list[str]:
         """Return those that *text* begins with."""
         # Each is the last in front of *text* in their order, or a beginning of that one.
         at = bisect_right(self._ordered, text)

@@ -440,8 +440,8 @@ def test_rules_know_a_command_by_these_texts(
 
 
 def test_the_scanner_notes_what_is_written_in_front_of_a_program() -> None:
-    for text, led in ((">f ls", True), ("ls >f", False), ("x=1 >f ls", False)):
-        assert read.Scanner(text).run().commands[0].led is led
+    for text, redirected_first in ((">f ls", True), ("ls >f", False), ("x=1 >f ls", False)):
+        assert read.Scanner(text).run().commands[0].redirected_first is redirected_first
 
 
 @pytest.mark.parametrize(

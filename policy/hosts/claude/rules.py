@@ -29,7 +29,7 @@ from policy.hosts.claude.data.unchecked import STARTING
 from policy.hosts.claude.paths import Anchors, path_patterns
 from policy.hosts.claude.shell import canonical_powershell
 from policy.hosts.claude.shell.plain import read_plain
-from policy.language.mistakes import looks_absolute
+from policy.hosts.pattern_text import looks_absolute
 from policy.language.parse import parse_matcher
 from policy.language.syntax import Matcher
 from policy.patterns import notations

@@ -20,6 +20,7 @@ from policy.hosts.claude.data.programs import READ_ONLY_PROGRAMS
 from policy.hosts.claude.data.tools import BUILT_IN, PREAPPROVED
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, read_rule
+from policy.hosts.pattern_text import host, path, stars
 from policy.hosts.portable import (
     Portable,
     PortableAgent,
@@ -33,7 +34,6 @@ from policy.hosts.portable import (
     quoted,
     ranked,
 )
-from policy.language.pattern_text import host, path, stars
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import Gap, in_any_case

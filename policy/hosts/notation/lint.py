@@ -9,7 +9,8 @@ from typing import Final
 from policy.core.finding import Finding, Severity
 from policy.files.text import line_removal
 from policy.hosts.notation.semantics import DIALECT
-from policy.language.mistakes import closest, looks_absolute
+from policy.hosts.pattern_text import looks_absolute
+from policy.language.mistakes import closest
 from policy.language.syntax import Agent, Agents, Delegate, Document, Grant, Inherit, Matcher, Root
 from policy.tables.dialect import ArgumentKind
 

@@ -15,6 +15,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
 from policy.hosts.notation.semantics import DIALECT, matcher_entries
+from policy.hosts.pattern_text import host, path, stars
 from policy.hosts.portable import (
     Dropped,
     Portable,
@@ -27,7 +28,6 @@ from policy.hosts.portable import (
     ranked,
 )
 from policy.language.parse import parse_matcher, parse_notation
-from policy.language.pattern_text import host, path, stars
 from policy.language.printer import print_document, print_matcher, print_name
 from policy.language.syntax import Matcher, specifier
 from policy.patterns.pattern import PatternKind

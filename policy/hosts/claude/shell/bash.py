@@ -591,16 +591,16 @@ class _TreeReader:
             if kind in ("file_redirect", "herestring_redirect"):
                 self._drop_descriptor(words, child.start_byte)
                 ahead = ahead or len(words)
-                command.directed = True
-                command.led |= not words
+                command.redirected = True
+                command.redirected_first |= not words
                 leads |= all(map(is_assignment, words))
                 known = len(self.script.targets)
                 extra = self.redirect(child, depth + 1)
                 words += extra
-                command.swallowed |= bool(extra)
-                command.fills |= any(t.writes for t in self.script.targets[known:])
+                command.has_words_behind |= bool(extra)
+                command.writes_file |= any(t.writes for t in self.script.targets[known:])
                 continue
-            command.swallowed |= ahead > 0
+            command.has_words_behind |= ahead > 0
             if kind == "variable_assignment":
                 words.append(self._assignment(child, depth + 1))
             elif kind == "command_name":
@@ -612,20 +612,20 @@ class _TreeReader:
                 words.append(self.word(child, depth + 1))
         left = [child for child in node.children if child.type != "file_redirect"]
         is_fed = any(child.type == "herestring_redirect" for child in left)
-        command.fed = " ".join(map(self.text_of, left)) if is_fed else ""
+        command.input_text = " ".join(map(self.text_of, left)) if is_fed else ""
         if leads or all(not word.raw or is_assignment(word) for word in words):
             self._know_as_written(node)
         # Some read the rest as more targets.
-        self._add(SimpleCommand(words[:ahead] if command.swallowed else []))
+        self._add(SimpleCommand(words[:ahead] if command.has_words_behind else []))
         while len(words) > 1 and words[0].raw == "!":
-            if command.led:  # `<a ! ls`: it is one
+            if command.redirected_first:  # `<a ! ls`: it is one
                 self.script.note(self.text_of(node), DIFFER)
             del words[0]  # `! ! ls`: the grammar takes the second for a program
         if not words and node.children:
             words.append(Word())  # a redirection alone, which is no program
         if words:
             # No test of a grammar, or what no shell but one begins with something redirected.
-            if words[0].raw in TESTS or (command.led and is_assignment(words[0])):
+            if words[0].raw in TESTS or (command.redirected_first and is_assignment(words[0])):
                 self.script.note(self.text_of(node), DIFFER)
             self.refuse(self.inside > 0 and words[0].raw in _ENDING)
         self._add(command)
@@ -722,7 +722,7 @@ class _TreeReader:
             self.script.note(self.text_of(node), UNSEEN)  # `a | [ b ] >&2`
         count, inner = len(self.script.commands), len(self.script.targets)
         if count > first:
-            self.script.commands[-1].directed = True
+            self.script.commands[-1].redirected = True
             end = body.end_byte if body is not None else 0
             self._drop_descriptor(self.script.commands[-1].words, end)
         for child in node.children:
@@ -735,14 +735,14 @@ class _TreeReader:
                     last = self.script.commands[-1]
                     begun = begun or [*last.words]
                     last.words += extra
-                    last.swallowed = True
+                    last.has_words_behind = True
                 elif extra:
-                    self._add(SimpleCommand(extra, swallowed=True))
+                    self._add(SimpleCommand(extra, has_words_behind=True))
         if any(target.writes for target in self.script.targets[inner:]):
             commands = self.script.commands[first:count]
             within = {n for each in commands for word in each.words for n in range(*word.inner)}
             for number, command in enumerate(commands, first):
-                command.fills |= number not in within
+                command.writes_file |= number not in within
         self._add(SimpleCommand(begun))
 
 

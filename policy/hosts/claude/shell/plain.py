@@ -77,21 +77,21 @@ def _add(token: re.Match[str], command: SimpleCommand, targets: list[Redirection
         return _add_word(_quoted(raw), command)
     if not command.words:
         return False  # a redirection in front, or alone
-    command.directed = True
+    command.redirected = True
     name = token["file"]
     if name is not None:
         if name.startswith("//") or name.isdigit():
             return False  # digits may belong to the redirection behind them
         writes = ">" in token["directs"]
         targets.append(Redirection(name, writes))
-        command.fills |= writes
+        command.writes_file |= writes
     return True
 
 
 def _add_word(word: Word, command: SimpleCommand) -> bool:
-    command.swallowed |= command.directed
+    command.has_words_behind |= command.redirected
     # Rules know what is redirected by its text as well; and keywords are none behind a program.
-    is_odd = command.directed or word.plain in _NOT_FIRST
+    is_odd = command.redirected or word.plain in _NOT_FIRST
     if is_odd and all("=" in each.raw for each in command.words):
         return False
     command.words.append(word)
@@ -100,7 +100,7 @@ def _add_word(word: Word, command: SimpleCommand) -> bool:
 
 def _sets_at_length(command: SimpleCommand) -> bool:
     """Whether a command sets variables alone, several or beside what is redirected."""
-    several = command.directed or len(command.words) > 1
+    several = command.redirected or len(command.words) > 1
     return several and all("=" in word.raw for word in command.words)
 
 

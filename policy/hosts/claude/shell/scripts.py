@@ -155,7 +155,7 @@ class _ScriptReading:
                 part = self._part(command)
                 self.parts.append(part)
                 harmless = part.harmless
-            self._only_read.append(harmless and not (self._edits or command.fills))
+            self._only_read.append(harmless and not (self._edits or command.writes_file))
         self.parts += self._statements()
         if self._moves.count:
             self.files += [*self._moves.elsewhere(self.files[:count])]
@@ -233,9 +233,9 @@ class _ScriptReading:
             self._moved.append(as_written(facts.program) + "\n")
         self._edits = False
         inner = () if facts.script is None else self._look_into(facts.script)
-        harmless = self._opens(facts, led=command.led)
-        harmless &= not (command.led and (command.fills or self._edits))
-        harmless &= not (command.directed and facts.sets)
+        harmless = self._opens(facts, redirected_first=command.redirected_first)
+        harmless &= not (command.redirected_first and (command.writes_file or self._edits))
+        harmless &= not (command.redirected and facts.sets)
         grantable = self._is_grantable(command, facts)
         text, known, written = facts.texts
         self._exports |= facts.exports
@@ -253,9 +253,9 @@ class _ScriptReading:
             whole = as_written(command.words)
             if re.search(rf"![ \t]+{re.escape(whole)}", self.text):
                 known = (*known, f"! {whole}")  # so rules that deny or ask match it in a pipe
-        if command.fed:
+        if command.input_text:
             written = as_written(command.words)
-            fed = [command.fed.replace(written, each, 1) for each in (written, text, *known)]
+            fed = [command.input_text.replace(written, each, 1) for each in (written, text, *known)]
             known = tuple(dict.fromkeys((*known, *fed)))
         return known
 
@@ -267,8 +267,8 @@ class _ScriptReading:
         self.files += (file for file in files if file != _GUARDED or not self.shell.traced)
         return [known for part in inside.parts for known in (part.text, *part.match_texts)]
 
-    def _opens(self, facts: simple.CommandFacts, *, led: bool) -> bool:
-        """Note the files of a command, perhaps *led* by a target; return whether it is harmless."""
+    def _opens(self, facts: simple.CommandFacts, *, redirected_first: bool) -> bool:
+        """Note the files of a command, and return whether it is harmless."""
         shell, program, known = self.shell, facts.examined, facts.known
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if known is None:
@@ -292,7 +292,7 @@ class _ScriptReading:
 
         if moves:  # its own folder is looked for where it was before
             self._moves.move(program)
-        return self._is_harmless(facts, known, led=led)
+        return self._is_harmless(facts, known, redirected_first=redirected_first)
 
     def _is_set(self, word: Word) -> bool:
         """Whether a variable is set, and to what the host can tell, that changes nothing."""
@@ -306,13 +306,13 @@ class _ScriptReading:
         )
 
     def _is_harmless(
-        self, facts: simple.CommandFacts, known: programs.Examined, *, led: bool
+        self, facts: simple.CommandFacts, known: programs.Examined, *, redirected_first: bool
     ) -> bool:
         """Return whether a command is harmless, with what is put into its words."""
         program, text = known.program, self.text
         if not facts.harmless or self._opaque:
             return False
-        if led and (program.spelled or program.spelling):
+        if redirected_first and (program.spelled or program.spelling):
             return False
         if "<<<" in text and (program.spelled or "$" in text or _GIVEN_GLOB.search(text)):
             return False
@@ -332,7 +332,7 @@ class _ScriptReading:
         words, doubts = facts.words, len(self.ambiguities)
         if facts.differs and not self._opaque:
             self._note(as_written(words), DIFFER)
-        if command.led:
+        if command.redirected_first:
             self._note(as_written(words), "stands behind its redirection")
         if facts.nameless:
             self._note(facts.granted[0].raw, "is no name of a program")
@@ -392,7 +392,7 @@ def read_whole(text: str, shell: Shell) -> ClaudeCommand:
 def _read(text: str, shell: Shell) -> Script:
     is_short = len(text) <= min(limits.COMMAND_PIECES, shell.longest) and not has_half(text)
     script = read_plain(text) if is_short else None
-    if script is None or any(command.swallowed for command in script.commands):
+    if script is None or any(command.has_words_behind for command in script.commands):
         script = _read_at_length(text, shell)
     elif "$" in text:
         for command in script.commands:
@@ -410,7 +410,7 @@ def _read(text: str, shell: Shell) -> Script:
     for command in script.commands:
         hidden = "\n" in text and hides(command.words)
         ambiguous = bool(command.words) and simple.facts_of(command, script, shell).ambiguous
-        if command.swallowed or hidden or ambiguous:
+        if command.has_words_behind or hidden or ambiguous:
             script.note(as_written(command.words), DIFFER)
     note_unknown(script)
     return script

@@ -39,19 +39,19 @@ def test_what_one_expression_reads_is_read_as_the_scanner_does() -> None:
     ("text", "said"),
     [
         ("ls", [""]),
-        ("ls >f", ["directed fills"]),
-        ("ls <f; ls", ["directed", ""]),
-        ("ls 2>&1", ["directed"]),
-        ("ls >f x", ["directed fills swallowed"]),
-        ("ls <f 'x'", ["directed swallowed"]),
-        ("ls a >f; ls a", ["directed fills", ""]),
+        ("ls >f", ["redirected writes_file"]),
+        ("ls <f; ls", ["redirected", ""]),
+        ("ls 2>&1", ["redirected"]),
+        ("ls >f x", ["redirected writes_file has_words_behind"]),
+        ("ls <f 'x'", ["redirected has_words_behind"]),
+        ("ls a >f; ls a", ["redirected writes_file", ""]),
         ("a | b |& c; d && e", ["piped", "piped", "piped", "", ""]),
     ],
 )
 def test_a_plain_command_says_how_it_is_redirected_and_joined(text: str, said: list[str]) -> None:
     script = read_plain(text)
     assert script is not None
-    flags = ("directed", "fills", "swallowed", "piped")
+    flags = ("redirected", "writes_file", "has_words_behind", "piped")
     told = [" ".join(f for f in flags if getattr(each, f)) for each in script.commands]
     assert told == said
     assert script.split is ("piped" in told)

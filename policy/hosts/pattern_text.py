@@ -100,3 +100,16 @@ def host(pattern: Pattern, effect: Effect) -> str | None:
         else:
             return None if effect is Effect.ALLOW else "*"
     return "".join(pieces)
+
+
+# First folders of absolute paths.
+_TOP_FOLDERS: Final = frozenset(
+    "Users Volumes bin boot dev etc home lib mnt opt private proc root run sbin srv sys tmp usr"
+    " var".split()
+)
+
+
+def looks_absolute(text: str) -> bool:
+    """Return whether *text* looks like an absolute path, though it starts with one slash."""
+    segments = text.split("/")
+    return len(segments) > 2 and segments[0] == "" and segments[1] in _TOP_FOLDERS
