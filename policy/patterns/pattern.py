@@ -238,29 +238,29 @@ def freeze(pattern: Pattern, fresh: str) -> str:
 
 
 def _frozen(tokens: Iterable[Token], fresh: str) -> str:
-    pieces = []
+    texts = []
     for token in tokens:
         if isinstance(token, str):
-            pieces.append(token)
+            texts.append(token)
         elif isinstance(token, Alternatives):
-            pieces.append(_frozen(token.alternatives[0], fresh))
+            texts.append(_frozen(token.alternatives[0], fresh))
         elif isinstance(token, OneOf) and not token.negated:
-            pieces.append(min(token.characters, key=plainness))
+            texts.append(min(token.characters, key=plainness))
         elif token is not Gap.DEEP:
-            pieces.append(fresh)
-    return "".join(pieces)
+            texts.append(fresh)
+    return "".join(texts)
 
 
 def typed(pattern: Pattern) -> str:
     """Return a text of the pattern as people type it: nothing for a star within a word."""
     tokens = ("", *pattern.tokens, "")
-    pieces = []
+    texts = []
     for before, token, behind in zip(tokens, tokens[1:], tokens[2:], strict=False):
         ends = isinstance(before, str) and before[-1:].isalnum()
         begins = isinstance(behind, str) and behind[:1] not in ("", " ", "/")
         is_part = isinstance(token, Gap) and (ends or begins)
-        pieces.append("" if is_part else _frozen([token], "app"))
-    text = "".join(pieces)
+        texts.append("" if is_part else _frozen([token], "app"))
+    text = "".join(texts)
     return text if pattern.matches(text) else freeze(pattern, "x")
 
 

@@ -23,6 +23,9 @@ class Gap(enum.Enum):
 
     __hash__ = object.__hash__
 
+    def __repr__(self) -> str:
+        return f"<Gap {self.value}>"  # the same in every Python, since texts of it are hashed
+
 
 GAPS = {gap.value: gap for gap in Gap}
 
@@ -35,7 +38,7 @@ class OneOf:
     negated: bool = False
 
     def __repr__(self) -> str:
-        # In one order, since texts of it are hashed.
+        # In one order, as above.
         return f"OneOf({sorted(self.characters)}, negated={self.negated})"
 
 
