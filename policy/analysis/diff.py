@@ -93,6 +93,12 @@ class Change:
         return (self.chain, *self.also)
 
     @property
+    def key(self) -> tuple[object, ...]:
+        """What no other change of one of its chains has."""
+        difference = self.difference
+        return self.project, self.readings, self.what, difference.tool, str(difference.call)
+
+    @property
     def exact(self) -> bool:
         """Whether everything about this chain was compared exactly."""
         return not self.why

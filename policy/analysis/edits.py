@@ -15,16 +15,19 @@ from itertools import groupby
 from typing import Final
 
 from policy.analysis.diff import Change, Diff, FileChange, Names, without
+from policy.compare.tables import decided
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place, Source, Span
 from policy.core.values import evolve, frozen
+from policy.files.frontmatter import split_front_matter
 from policy.files.opening import Overlay, is_unreadable
 from policy.files.text import FileText
 from policy.files.trees import Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import Chains, SpawnDenied
+from policy.tables.table import Table
 
 # What stands between the parts of a text.
 _BETWEEN: Final = ", \t\r\n"
@@ -68,6 +71,13 @@ class TextEdit:
         """Whether it is all of a file."""
         spans = filter(None, (self.removed, self.added))
         return all(len(span.text) == len(span.source.text) for span in spans)
+
+    @property
+    def tool(self) -> str:
+        """The tool that went from a list on one line or came into it; "" for any other edit."""
+        spans = [span for span in (self.removed, self.added) if span]
+        text = spans[0].text.strip("\"'")
+        return text if self.key and len(spans) == 1 and "(" not in text else ""
 
     def covers(self, side: int, place: Place | None) -> bool:
         """Return whether *place* of the old (0) or new (1) text is in what it removed or added."""
@@ -147,9 +157,14 @@ class _EditedFile:
             self._pieces = [_Piece(self._old or "", new.text if new else "", whole)]
             return
         self._is_json = new.name.endswith(".json")
-        split = _json_parts if self._is_json else _lines
-        sides = [split(_Part(source, 0, source.text)) for source in (old, new)]
-        self._pieces = [*self._parted(*sides)]
+        if self._is_json:
+            sides = [_json_parts(_Part(source, 0, source.text)) for source in (old, new)]
+            self._pieces = [*self._parted(*sides)]
+            return
+        heads, bodies = zip(*map(_head_and_body, (old, new)), strict=True)
+        self._pieces = [*self._parted(*map(_lines, heads))]
+        if any(bodies):
+            self._pieces.append(_piece(*bodies))
 
     @property
     def edits(self) -> list[TextEdit]:
@@ -276,6 +291,19 @@ def _units(parts: Iterable[_Part], *, indented: bool) -> list[_Part]:
             depth, indent = 0, own
         depth += sum(text.count(mark) for mark in "[{") - sum(text.count(mark) for mark in "]}")
     return found
+
+
+def _head_and_body(source: Source) -> tuple[_Part, _Part | None]:
+    """Return the text with rules, and what is below a header: to an agent one text, as a prompt."""
+    text = source.text
+    try:
+        front = split_front_matter(source)
+    except PolicyError:
+        front = None
+    if front is None or not front.body.text.strip(_BETWEEN):
+        return _Part(source, 0, text), None
+    start = front.body.start
+    return _Part(source, 0, text[:start]), _Part(source, start, text[start:])
 
 
 def _lines(whole: _Part) -> list[_Part]:
@@ -418,12 +446,16 @@ def effects_of_edits(
             chains.setdefault(search.making(change, names), []).append(names)
         for making, (first, *others) in chains.items():
             one = evolve(change, chain=first, also=tuple(others))
+            if first != change.chain:
+                one = search.as_chain_decides(one)
             found.setdefault(making, []).append(one)
     order = {edit: number for number, edit in enumerate(edits.all)}
-    effects = [
-        EditEffect(tuple(sorted(making, key=order.__getitem__)), tuple(changes))
-        for making, changes in found.items()
-    ]
+    rest = [edit for edit in edits.all if edit not in _NONE.union(*found)]
+    effects = []
+    for making, changes in found.items():
+        together = making.union(search.of_same_list(making, changes, rest))
+        ordered = tuple(sorted(together, key=order.__getitem__))
+        effects.append(EditEffect(ordered, tuple(changes)))
     return sorted(
         effects, key=lambda one: (not one.widened, [order[e] for e in one.edits] or [len(order)])
     )
@@ -455,6 +487,7 @@ class _Search:
         # What is known to make some change, the last that was met behind the others.
         self._found: dict[_Making, None] = {}
         self._known: dict[tuple[int, Names], _Making] = {}
+        self._of_agents = cache(self._edits_of_agents)
 
     def verify_together(self, changes: Iterable[Change]) -> None:
         """Find many changes that the edits of the rules which decide make, with few loads.
@@ -465,8 +498,9 @@ class _Search:
         """
         by_edits: dict[_Making, list[tuple[Change, Names, Change]]] = {}
         for change in changes:
-            for names in change.chains if (named := self._named(change)) else ():
-                if one := self._in_one_reading(change, names):
+            for names in change.chains:
+                named = self._named(change, names)
+                if named and (one := self._in_one_reading(change, names)):
                     by_edits.setdefault(named, []).append((change, names, one))
         if len(by_edits) <= _FEW:
             return
@@ -496,6 +530,38 @@ class _Search:
             self._found[found] = None
         return found
 
+    def as_chain_decides(self, change: Change) -> Change:
+        """Return a change with the rules and the agents of its own first chain."""
+        tables = self._tables(change)
+        if not tables:
+            return change
+        return evolve(change, difference=decided(*tables, change.difference))
+
+    def of_same_list(
+        self, making: _Making, changes: Sequence[Change], rest: Iterable[TextEdit]
+    ) -> Iterator[TextEdit]:
+        """Yield those of *rest* that do to other tools of a list on a line what *making* does."""
+        first, *others = making or [None]
+        if first is None or others or not first.tool or not (tables := self._tables(changes[0])):
+            return
+        difference = changes[0].difference
+        for edit in rest:
+            where = [(e.place.file, e.place.line, e.key, e.added is None) for e in (first, edit)]
+            if edit.tool and where[0] == where[1]:
+                other = decided(*tables, evolve(difference, tool=edit.tool))
+                if other.effects == difference.effects:
+                    yield edit
+
+    def _tables(self, change: Change) -> tuple[Table, Table] | None:
+        """Return what both sides have at the end of the first chain of a change of rules."""
+        one = self._in_one_reading(change, change.chain)
+        old, new = (self._project(side, change.project) for side in self._sides)
+        if change.what != "rule" or one is None or not old or not new:
+            return None
+        sides = (Chains(project.reading(one.readings[0])) for project in (old, new))
+        was, now = (chains.of(change.chain).table for chains in sides)
+        return was, now
+
     def _in_one_reading(self, change: Change, names: Names) -> Change | None:
         """Return a change in the first reading in which this chain has it, if there is one."""
         everything = frozenset(self._edits.all)
@@ -507,17 +573,33 @@ class _Search:
                 return one
         return None
 
-    def _named(self, change: Change) -> _Making:
-        """Return the edits of the rules that decide: those that went, and those that came."""
+    def _named(self, change: Change, names: Names) -> _Making:
+        """Return the edits of the rules that decide, or else those of the tool for the agents."""
         decisions = (change.difference.before, change.difference.after)
         rules = ((side, because) for side in (0, 1) for because in decisions[side].because)
-        return _NONE.union(*(self._covering(side, because.place) for side, because in rules))
+        of_rules = _NONE.union(*(self._covering(side, because.place) for side, because in rules))
+        of_agents = self._of_agents(change.project, names)
+        tool = change.difference.tool
+        return of_rules or frozenset(edit for edit in of_agents if edit.tool == tool)
+
+    def _edits_of_agents(self, title: str, names: Names) -> _Making:
+        """Return the edits in the files that define the agents of a chain."""
+        files = {
+            agent.place.file
+            for side in self._sides
+            for project in side.projects
+            if project.title == title
+            for name in names
+            if (agent := project.agents.get(name)) and agent.place
+        }
+        return frozenset(each for each in self._edits.all if not files.isdisjoint(each.files))
 
     def _searched(self, change: Change, names: Names) -> _Making:
         """Return the same, by what files say where some edits are taken back.
 
-        First those of the rules that decide, those that make other changes, and each alone; then
-        halves, quarters and so on are kept while the rest suffices.
+        First those that are named, and those that make other changes; then each alone; then
+        halves, quarters and so on are kept while the rest suffices. Where the files of the agents
+        suffice, no others are tried.
         """
         one = self._in_one_reading(change, names)
         if one is None:
@@ -526,10 +608,13 @@ class _Search:
         def undone(edits: _Making) -> bool:
             return self._effect(self._without(edits), one, names) is one.difference.before.effect
 
-        for edits in (self._named(change), *[*self._found][: -_FEW - 1 : -1]):
+        for edits in (self._named(change, names), *[*self._found][: -_FEW - 1 : -1]):
             if edits and undone(edits):
                 return edits
         left = self._edits.all
+        of_agents = self._of_agents(change.project, names)
+        if of_agents and undone(of_agents):
+            left = [each for each in left if each in of_agents]
         if len(left) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
             alone = [each for each in left if undone(frozenset({each}))]
             for edits in (frozenset(alone), frozenset(alone[:1])):

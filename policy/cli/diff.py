@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -211,7 +212,8 @@ def _side_name(name: str) -> str:
 
 def _effect_item(report: DiffReport, effect: EditEffect, number: int, most: int | None) -> doc.Item:
     """Return the edits of a block, and what they change."""
-    heads = [edit_text(report, edit) for edit in effect.edits]
+    lists = groupby(effect.edits, lambda e: (e.place.file, e.place.line, e.key) if e.key else e)
+    heads = [edit_text(report, *edits) for _, edits in lists]
     head = doc.joined(heads or ["no edit of a text explains this"], ", and ", most)
     rows = change_rows(effect, report.classes) if most is None else _told_rows(report, effect)
     limit = _MOST_ROWS[len(report.effects) > _MOST_ROWS[1]]
@@ -237,23 +239,27 @@ def _told_rows(report: DiffReport, effect: EditEffect) -> list[ChangeRow]:
     return [row for row in rows if row.is_ordinary or row.widened not in told]
 
 
-def edit_text(report: DiffReport, edit: TextEdit) -> doc.Text:
-    """Return the rules that an edit removes and adds, or else its text; and its place."""
+def edit_text(report: DiffReport, *edits: TextEdit) -> doc.Text:
+    """Return the rules that an edit removes and adds, or else its text; and its place.
+
+    Of several, all are of the list on one line that the first is of.
+    """
+    edit, place = edits[0], edits[0].place
     if edit.is_file:
         sign = "-" if edit.added is None else "+" if edit.removed is None else "±"
         return (f"{sign} ", doc.Ink(edit.place.file, "file"), " (the whole file)")
     parts: list[doc.Text] = []
-    place = edit.place
-    for side, span in enumerate((edit.removed, edit.added)):
-        if span is None:
+    for side in (0, 1):
+        spans = [span for one in edits if (span := (one.removed, one.added)[side])]
+        if not spans:
             continue
+        told: list[doc.Text] = [doc.Ink(_cut(span.text), "rule") for span in spans]
         rules = report.rules_of(edit, side)
-        told: list[doc.Text] = [(_ink(edit.key), doc.Ink(_cut(span.text), "rule"))]
-        if rules and not edit.key and not _KEYED.match(span.text):
+        if rules and not edit.key and not _KEYED.match(spans[0].text):
             told = [(_ink(str(effect)), doc.Ink(rule, "rule")) for rule, effect, _ in rules]
             place = rules[0][2]
         mark = doc.Ink("-+"[side], ("removed", "added")[side])
-        parts.append((mark, " ", doc.joined(told, most=_MOST_EACH)))
+        parts.append((mark, " ", _ink(edit.key), doc.joined(told, most=_MOST_EACH)))
     return (doc.joined(parts, "  "), "  ", doc.Ink(f"{place.file}:{place.line}", "file"))
 
 
@@ -351,7 +357,7 @@ def _chains(group: Sequence[Excess]) -> int:
 def as_json(report: DiffReport) -> Object:
     """Return the JSON shape of *report*."""
     diff = report.diff
-    numbers = {(id(c.difference), c.readings): n for n, c in enumerate(diff.changes)}
+    numbers = {(c.key, chain): n for n, c in enumerate(diff.changes) for chain in c.chains}
     return {
         "old": report.old,
         "new": report.new,
@@ -363,7 +369,7 @@ def as_json(report: DiffReport) -> Object:
                 # By their number in `changes`, each with the chains of which they make it.
                 "changes": [
                     {
-                        "change": numbers[id(change.difference), change.readings],
+                        "change": numbers[change.key, change.chain],
                         "chains": list(map(list, change.chains)),
                     }
                     for change in effect.changes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 from hypothesis import strategies as st
@@ -74,6 +75,40 @@ def test_each_edit_has_the_changes_of_its_own() -> None:
     }
     assert found[(("", "Edit"),)] == {"Edit"}
     assert found[(("", '"Bash(npm run:*)"'),)] == {"Bash", "Monitor"}
+
+
+def test_tools_of_one_list_that_change_alike_are_told_together() -> None:
+    before, after = (
+        project([], [], f"Read{more}") for more in ("", ", mcp__s__b, mcp__s__a, Edit")
+    )
+    assert {edits for edits in told(before, after) if ("", "Edit") not in edits} == {
+        (("", "mcp__s__b"), ("", "mcp__s__a"))
+    }
+
+
+def test_a_change_names_the_agents_of_its_own_chain() -> None:
+    agent = "---\nname: {}\ndescription: x\ntools: Read{}\n---\n"
+    before, after = (
+        {f".claude/agents/{name}.md": agent.format(name, tools) for name in ("ann", "bob")}
+        for tools in ("", ", mcp__s__a")
+    )
+    _, effects, _ = attributed(before, after)
+    assert len(effects) == 2
+    for effect in effects:
+        (change,) = effect.changes
+        assert change.difference.before.links == change.chain[-1:]
+
+
+def test_what_is_below_a_header_is_one_edit() -> None:
+    header = "---\nname: explorer\ndescription: x\ntools: Read{}\n---\n"
+    before = {".claude/agents/explorer.md": header.format("") + "# Find\n\n- one\n- two\n"}
+    after = {".claude/agents/explorer.md": header.format(", Edit") + "# Search\n\n- one\n\n\nx"}
+    edits, effects, _ = attributed(before, after)
+    assert [edit.added.text for edit in edits.all if edit.added] == [
+        "Edit",
+        "# Search\n\n- one\n\n\nx",
+    ]
+    assert [texts(edit) for effect in effects for edit in effect.edits] == [("", "Edit")]
 
 
 def test_edits_that_are_needed_together_are_told_together() -> None:
@@ -163,11 +198,10 @@ def effects_of(workspace: Workspace, change: Change, names: tuple[str, ...]) -> 
 
 def check_attribution(universe: Universe, before: dict[str, str], after: dict[str, str]) -> None:
     edits, effects, changes = attributed(before, after)
-    given = [(id(c.difference), n) for c in changes for n in (c.chain, *c.also)]
-    again = [
-        (id(c.difference), n) for one in effects for c in one.changes for n in (c.chain, *c.also)
-    ]
-    assert sorted(given) == sorted(again), "each change has its edits, chain by chain"
+    given = Counter((c.key, names) for c in changes for names in c.chains)
+    again = Counter((c.key, names) for one in effects for c in one.changes for names in c.chains)
+    assert given == again, "each change has its edits, chain by chain"
+    assert max(given.values(), default=1) == 1
     for effect in effects:
         assert effect.edits, (before, after, effect.changes)
         taken_back = load_tree(edits.without(frozenset(effect.edits)))
