@@ -60,7 +60,7 @@ class Hosts:
 AS_OBSERVED: Final = Hosts()
 
 
-@frozen(slots=False)
+@frozen
 class InputTree:
     """A tree, the policies in it, and the front ends that read them."""
 

@@ -157,7 +157,7 @@ def denies_all(lookup: Lookup) -> bool:
     return False
 
 
-@frozen(slots=False, eq=False)
+@frozen(eq=False)
 class View:
     """An ordered first-match list over one argument.
 

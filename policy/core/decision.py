@@ -65,7 +65,7 @@ def _hash_of(asked: str | Hashed) -> str:
     return asked if isinstance(asked, str) else asked.hash
 
 
-@frozen(slots=True, cache_hash=True)
+@frozen(cache_hash=True)
 class Decision:
     """What a call gets, and why.
 

@@ -24,7 +24,7 @@ class Place:
         return f"{visible(self.file)}:{self.line}:{self.column}"
 
 
-@frozen(slots=False)
+@frozen
 class Source:
     """A text and the name people know it by."""
 

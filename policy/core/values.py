@@ -1,9 +1,8 @@
 """Value classes as attrs makes them, for processes that are started for one question.
 
 Importing attrs takes three times as long as Python takes to start, and attrs writes the methods of
-each class when the module is imported. Here `__init__` is written when it has been called some
-times, and the other methods are the same function for all classes, so that a class which a call
-does not use costs next to nothing.
+each class when the module is imported. Here the methods of all classes are the same functions, so
+that a class which a call does not use costs next to nothing. Values have a `__dict__`, no slots.
 
 `frozen`, `define`, `field` and `evolve` mean what they mean in attrs, and to type checkers they
 are those of attrs. What classes need of `typing` at run time is here as well.
@@ -11,12 +10,11 @@ are those of attrs. What classes need of `typing` at run time is here as well.
 
 from __future__ import annotations
 
-from functools import cached_property
 from operator import attrgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, Protocol, TypeVar
 
     from attrs import define, evolve, field, frozen
@@ -28,7 +26,6 @@ __all__ = [
 
 
 _UNSET: Any = object()
-_HASH = "_cached_hash"
 
 
 class _Field:
@@ -134,69 +131,52 @@ def _made(
     cls: Any,
     *,
     frozen: bool = True,
-    slots: bool = True,
+    slots: bool = False,  # none have them
     eq: bool = True,
     repr: bool = True,
     cache_hash: bool = False,
     order: bool = False,
 ) -> Any:
-    body = dict(cls.__dict__)
-    own = _own_fields(body)
+    own = _own_fields(cls)
     names = {one.name for one in own}
-    inherited = getattr(cls, "__fields__", [])
-    fields = body["__fields__"] = [*(one for one in inherited if one.name not in names), *own]
-    body["__match_args__"] = tuple([one.name for one in fields if not one.kw_only])
+    inherited = [one for one in getattr(cls, "__fields__", []) if one.name not in names]
+    cls.__fields__ = [*inherited, *own]
+    methods: dict[str, Any] = {
+        "__init__": _init_of(cls),
+        "__getstate__": _state,
+        "__match_args__": tuple([one.name for one in cls.__fields__ if not one.kw_only]),
+    }
     if frozen:
-        body["__setattr__"] = body["__delattr__"] = _refuse
-    if slots:
-        _add_slots(cls, body, [*(one.name for one in own), *((_HASH,) if cache_hash else ())])
-    methods: dict[str, Any] = {"__init__": _init_of(fields)}
+        methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
     if repr:
         methods["__repr__"] = _repr
     if eq:
-        compared = _content([one for one in fields if one.eq])
+        compared = _content([one for one in cls.__fields__ if one.eq])
         methods["__eq__"] = _eq_of(compared)
-        body.setdefault("__hash__", None)
+        methods["__hash__"] = None
         if frozen:
-            hashed = _content([one for one in fields if one.hash])
+            hashed = _content([one for one in cls.__fields__ if one.hash])
             methods["__hash__"] = _hash_of(hashed, is_kept=cache_hash)
         if order:
             methods["__lt__"] = lambda self, other: compared(self) < compared(other)
-    body |= {name: each for name, each in methods.items() if cls.__dict__.get(name) is None}
-    return type(cls)(cls.__name__, cls.__bases__, body) if slots else _changed(cls, body)
+    for name, method in methods.items():
+        if cls.__dict__.get(name) is None:
+            setattr(cls, name, method)
+    return cls
 
 
-def _own_fields(body: dict[str, Any]) -> list[_Field]:
-    """Take the attributes that a class itself has out of its *body*."""
+def _own_fields(cls: Any) -> list[_Field]:
+    """Take the attributes that a class itself states out of it."""
     own = []
-    for name, hint in body.get("__annotations__", {}).items():
+    for name, hint in dict(cls.__dict__).get("__annotations__", {}).items():
         if not hint.startswith("ClassVar"):
-            found = body.pop(name, _UNSET)
+            found = cls.__dict__.get(name, _UNSET)
+            if found is not _UNSET:
+                delattr(cls, name)
             one = found if type(found) is _Field else _Field(default=found)
             one.name, one.alias = name, one.alias or name.lstrip("_")
             own.append(one)
     return own
-
-
-def _add_slots(cls: Any, body: dict[str, Any], names: list[str]) -> None:
-    if not any(hasattr(base, "__weakref__") for base in cls.__mro__[1:]):
-        names.append("__weakref__")
-    in_dict = any(base.__dictoffset__ for base in cls.__mro__[1:])
-    if not in_dict and any(type(value) is cached_property for value in body.values()):
-        names.append("__dict__")
-    body["__slots__"] = tuple(names)
-    body.pop("__dict__", None)
-    body.pop("__weakref__", None)
-    body["__getstate__"], body["__setstate__"] = _state, _restore
-
-
-def _changed(cls: Any, body: dict[str, Any]) -> Any:
-    for name in cls.__dict__.keys() - body.keys():
-        delattr(cls, name)  # the default of an attribute
-    for name, value in body.items():
-        if cls.__dict__.get(name, _UNSET) is not value:
-            setattr(cls, name, value)
-    return cls
 
 
 def _refuse(value: object, name: str, *_: object) -> None:
@@ -204,13 +184,9 @@ def _refuse(value: object, name: str, *_: object) -> None:
     raise AttributeError(msg)
 
 
-def _state(value: Any) -> tuple[object, ...]:
-    return tuple([getattr(value, one.name) for one in type(value).__fields__])
-
-
-def _restore(value: Any, state: Iterable[object]) -> None:
-    for one, content in zip(type(value).__fields__, state, strict=True):
-        object.__setattr__(value, one.name, content)
+def _state(value: Any) -> dict[str, object]:
+    """Return what is copied and pickled of a value: not what it has remembered."""
+    return {one.name: getattr(value, one.name) for one in value.__fields__}
 
 
 def _content(fields: list[_Field]) -> Callable[[Any], Any]:
@@ -235,11 +211,9 @@ def _hash_of(content: Callable[[Any], Any], *, is_kept: bool) -> Any:
         return hash(content(self))
 
     def kept(self: Any) -> int:
-        try:
-            found: int = self._cached_hash
-        except AttributeError:
-            found = hash(content(self))
-            object.__setattr__(self, _HASH, found)
+        found: int | None = self.__dict__.get("_cached_hash")
+        if found is None:
+            found = self.__dict__["_cached_hash"] = hash(content(self))
         return found
 
     return kept if is_kept else __hash__
@@ -252,72 +226,28 @@ def _repr(self: Any) -> str:
     return f"{self.__class__.__name__}({shown})"
 
 
-# So many calls of `__init__` take less time than writing it.
-_OFTEN = 16
-
-
-def _init_of(fields: list[_Field]) -> Any:
-    """Return an `__init__` that puts a written one into its place where it is called often."""
-    calls = 0
+def _init_of(cls: Any) -> Any:
+    fields: list[_Field] = cls.__fields__
+    names = {one.alias: one.name for one in fields}
+    in_order = [one.alias for one in fields if not one.kw_only]
+    defaults = {one.alias: one.default for one in fields if one.default is not _UNSET}
+    adapted = [one for one in fields if one.factory or one.converter or one.alias != one.name]
+    known, most, has_more = names.keys(), len(in_order), hasattr(cls, "__attrs_post_init__")
 
     def __init__(self: Any, /, *arguments: Any, **named: Any) -> None:  # noqa: N807
-        nonlocal calls
-        calls += 1
-        if calls < _OFTEN:
-            _fill(self, fields, list(arguments[::-1]), named)
-            return
-        cls: Any = next(c for c in type(self).__mro__ if c.__dict__.get("__fields__") is fields)
-        known = {"_set": object.__setattr__, "_UNSET": _UNSET}
-        for number, one in enumerate(fields):
-            known |= {f"c{number}": one.converter, f"d{number}": one.default}
-            known[f"f{number}"] = one.factory
-        exec(_written(cls, fields), known)  # noqa: S102  # of the names of attributes
-        method = known["__init__"]
-        method.__qualname__ = f"{cls.__qualname__}.__init__"
-        setattr(cls, "__init__", method)  # noqa: B010  # to type checkers it is never another
-        method(self, *arguments, **named)
+        values = defaults | named
+        values.update(zip(in_order, arguments))  # noqa: B905  # compared below
+        for one in adapted:
+            if one.factory and one.alias not in values:
+                values[one.alias] = one.factory()
+        if values.keys() != known or len(arguments) > most:
+            msg = f"{cls.__qualname__} expects {[*names]}, found {arguments} and {named}"
+            raise TypeError(msg)
+        for one in adapted:
+            found = values.pop(one.alias)
+            values[one.name] = one.converter(found) if one.converter else found
+        object.__setattr__(self, "__dict__", values)
+        if has_more:
+            self.__attrs_post_init__()
 
     return __init__
-
-
-def _fill(value: Any, fields: list[_Field], rest: list[Any], named: dict[str, Any]) -> None:
-    """Do what the `__init__` of these fields does. *rest* is what is given in order, backwards."""
-    for one in fields:
-        if rest and not one.kw_only:
-            found = rest.pop()
-        elif one.alias in named:
-            found = named.pop(one.alias)
-        elif one.is_optional:
-            found = one.usual
-        else:
-            msg = f"{type(value).__qualname__} expects {one.alias!r}"
-            raise TypeError(msg)
-        if one.converter is not None:
-            found = one.converter(found)
-        object.__setattr__(value, one.name, found)
-    if rest or named:
-        msg = f"{type(value).__qualname__} does not expect {[*rest, *named]}"
-        raise TypeError(msg)
-    if hasattr(value, "__attrs_post_init__"):
-        value.__attrs_post_init__()
-
-
-def _written(cls: Any, fields: list[_Field]) -> str:
-    """Return the source of the `__init__` of a class."""
-    parameters, lines = ["self"], []
-    ordered = sorted(enumerate(fields), key=lambda pair: pair[1].kw_only)
-    for number, one in ordered:
-        if one.kw_only and "*" not in parameters:
-            parameters.append("*")
-        value = one.alias
-        if one.factory is not None:
-            parameters.append(f"{value}=_UNSET")
-            value = f"f{number}() if {value} is _UNSET else {value}"
-        else:
-            parameters.append(f"{value}=d{number}" if one.is_optional else value)
-        if one.converter is not None:
-            value = f"c{number}({value})"
-        lines.append(f"_set(self, {one.name!r}, {value})")
-    if hasattr(cls, "__attrs_post_init__"):
-        lines.append("self.__attrs_post_init__()")
-    return f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"])

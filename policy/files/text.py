@@ -12,7 +12,7 @@ from policy.core.values import frozen
 BYTE_ORDER_MARK: Final = "\ufeff"
 
 
-@frozen(slots=False)
+@frozen
 class FileText(Source):
     """A text without its byte order mark, with which some hosts do not read a file."""
 

@@ -56,7 +56,7 @@ def agent_entries(
     }
 
 
-@frozen(slots=False, repr=False)
+@frozen(repr=False)
 class Project(BaseProject):
     """One place where one host would be started, with its files."""
 
@@ -100,7 +100,7 @@ class Project(BaseProject):
         return f"<Project {self.title}: {agents} agent{'' if agents == 1 else 's'}>"
 
 
-@frozen(slots=False, eq=False)
+@frozen(eq=False)
 class EnforcedReading:
     """What a host does, as two functions. Both functions raise KeyError for an unknown agent."""
 

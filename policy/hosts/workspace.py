@@ -25,7 +25,7 @@ class Unread:
     what: str
 
 
-@frozen(slots=False, repr=False)
+@frozen(repr=False)
 class Workspace(Projects[Project]):
     """The projects of one tree."""
 

@@ -124,7 +124,7 @@ class PatternKind(enum.Enum):
 _SEPARATORS = {PatternKind.TEXT: "", PatternKind.PATH: "/", PatternKind.HOST: "."}
 
 
-@frozen(slots=False, eq=False)
+@frozen(eq=False)
 class Pattern:
     """A set of texts of one kind. There is one pattern of each canonical form, which `of` makes."""
 
@@ -264,7 +264,7 @@ def typed(pattern: Pattern) -> str:
     return text if pattern.matches(text) else freeze(pattern, "x")
 
 
-@frozen(slots=False, order=False)
+@frozen(order=False)
 class Meet:
     """What all of several patterns match: written out, it may have exponentially many members."""
 

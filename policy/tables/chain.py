@@ -158,7 +158,7 @@ def plain_call(agent: str) -> tuple[str, dict[str, object]]:
     return SPAWN_TOOL, {"subagent_type": agent}
 
 
-@frozen(slots=False)
+@frozen
 class Attenuated:
     """The attenuated reading: the meet of what every link declares."""
 
@@ -192,7 +192,7 @@ class Attenuated:
         return tool, {**call}
 
 
-@frozen(slots=False, repr=False)
+@frozen(repr=False)
 class Chain:
     """The agents from the root to the one that calls.
 

@@ -78,7 +78,7 @@ class _Moved:
         raise NotImplementedError
 
 
-@frozen(slots=False)
+@frozen
 class ProjectFolders(_Moved):
     """Where a project lies, and the home folder of whoever works in it."""
 

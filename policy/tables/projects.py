@@ -11,7 +11,7 @@ from policy.tables.chain import READINGS, Attenuated, Chain, Reading, known_name
 from policy.tables.placement import ProjectPlace, Rootless
 
 
-@frozen(slots=False, repr=False)
+@frozen(repr=False)
 class BaseProject:
     """One place where one host would be started: the agents that it offers, and their chains."""
 
@@ -43,7 +43,7 @@ def told_apart(project: BaseProject, among: Sequence[BaseProject]) -> str:
 _Project = TypeVar("_Project", bound=BaseProject)
 
 
-@frozen(slots=False, repr=False)
+@frozen(repr=False)
 class Projects(Generic[_Project]):
     """The projects of one tree, in the order of their hosts and roots.
 
@@ -128,7 +128,7 @@ class Projects(Generic[_Project]):
         return f"<{type(self).__name__} {self.label}: {projects or 'no projects'}{more}>"
 
 
-@frozen(slots=False)
+@frozen
 class CompiledProject(BaseProject):
     """A project without its files."""
 
@@ -152,7 +152,7 @@ class CompiledProject(BaseProject):
         return evolve(self.attenuated, name="enforced")
 
 
-@frozen(slots=False, repr=False)
+@frozen(repr=False)
 class Compiled(Projects[CompiledProject]):
     """What a compiled policy holds: *label* is its file, *hash* that of its content."""
 

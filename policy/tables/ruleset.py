@@ -53,7 +53,7 @@ class EntriesOnDemand:
         return map(self._entry, range(len(self.tools)))
 
 
-@frozen(slots=False, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class RuleSet:
     """An ordered first-match list of entries with a default.
 

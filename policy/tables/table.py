@@ -54,7 +54,7 @@ def no_spawns(dialect: Dialect) -> RuleSet:
     return RuleSet((denied,), Effect.ALLOW, dialect)
 
 
-@frozen(slots=False, eq=False)
+@frozen(eq=False)
 class Ceiling:
     """A meet of rule sets: what all of them grant. Equal when the sets are."""
 
@@ -138,7 +138,7 @@ def _least(one: int | None, other: int | None) -> int | None:
     return min((n for n in (one, other) if n is not None), default=None)
 
 
-@frozen(slots=False, repr=False)
+@frozen(repr=False)
 class Table:
     """What an agent may use and delegate. ``&`` grants only what both grant.
 

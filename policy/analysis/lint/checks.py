@@ -28,7 +28,7 @@ from policy.tables.ruleset import Entry, RuleSet
 find: Final = FindingTexts(__package__)
 
 
-@frozen(slots=False)
+@frozen
 class Positions:
     """The positions of one project as its host has them, and the rules behind them."""
 

@@ -284,7 +284,7 @@ class Worklist:
         return by.covers(pair) and not (self._is_deep and pair.depth != by.depth)
 
 
-@frozen(slots=False, eq=False)
+@frozen(eq=False)
 class Reach:
     """The positions of one reading that matter."""
 

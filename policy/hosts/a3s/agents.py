@@ -93,7 +93,7 @@ class ToolNames:
     span: Span | None = field(default=None, eq=False, repr=False)
 
 
-@frozen(slots=False)
+@frozen
 class AgentDefinition:
     """One agent."""
 
@@ -589,7 +589,7 @@ class AutoDelegation:
     max_tasks: int | None = None
 
 
-@frozen(slots=False)
+@frozen
 class SessionSettings:
     """What bounds the session that starts agents."""
 

@@ -31,7 +31,7 @@ MAIN: Final = "main"
 SCRIPT: Final = "script:"
 
 
-@frozen(slots=False)
+@frozen
 class World:
     """The session, the agents and the scripts of one project, by name."""
 
@@ -74,7 +74,7 @@ def _no_spawning(world: World) -> RuleSet:
     return RuleSet(entries, Effect.ALLOW, dialect(world.session.profile))
 
 
-@frozen(slots=False)
+@frozen
 class _Declared(Attenuated):
     """The attenuated reading, in which agents may go by other names."""
 

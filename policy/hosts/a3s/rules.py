@@ -198,7 +198,7 @@ def lane_rule(text: str) -> Lane | None:
     return next((lane for lane in Lane if text == f"lane:{lane.value}"), None)
 
 
-@frozen(slots=False)
+@frozen
 class PermissionPolicy:
     """The permissions of one session or agent; an ask rule cannot narrow an allow rule."""
 

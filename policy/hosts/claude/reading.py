@@ -85,7 +85,7 @@ def _denied(name: str, reason: Reason, rule: str, definition: Definition | None 
     return Entry("Agent", Effect.DENY, pattern, reason=reason, rule=rule, place=place)
 
 
-@frozen(slots=False, eq=False)
+@frozen(eq=False)
 class ClaudeEnforced:
     """What the host does, position by position.
 

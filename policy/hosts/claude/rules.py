@@ -77,7 +77,7 @@ class RuleScope:
     beside: frozenset[tuple[Effect, str]] = values.field(default=frozenset(), hash=False)
 
 
-@values.frozen(slots=False)
+@values.frozen
 class RuleText:
     """A rule as its file says it, with its place and all that decides what it means."""
 

@@ -234,7 +234,7 @@ ASIDES: Final = (TURN, SANDBOX)
 SCOPES: Final = ("managed", "cli", "flag", "local", "project", "user")
 
 
-@values.frozen(slots=False, eq=False)
+@values.frozen(eq=False)
 class ClaudeSession:
     """One project with everything that decides calls in it."""
 

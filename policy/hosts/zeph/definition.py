@@ -160,7 +160,7 @@ class HookMatcher:
     hooks: tuple[HookDef, ...] = ()
 
 
-@frozen(slots=False)
+@frozen
 class SubAgentDef:
     """One agent."""
 

@@ -109,7 +109,7 @@ _EFFECTS: Final = (Effect.ALLOW, Effect.DENY)
 _KEYS: Final = {"": Keys("effect tool paths env trust_level args_match capabilities".split())}
 
 
-@frozen(slots=False)
+@frozen
 class PolicyRule:
     """One rule as written. A condition that is None or empty always holds."""
 
@@ -255,7 +255,7 @@ class RuleVerdict:
     trace: str  # the line that Zeph logs
 
 
-@frozen(slots=False)
+@frozen
 class PolicyEnforcer:
     """Policy rules, compiled, and the effect of a call that none matches.
 
@@ -604,7 +604,7 @@ class Autonomy(enum.Enum):
 _CATCH_ALL: Final = ("", "*", "**")
 
 
-@frozen(slots=False)
+@frozen
 class SessionRule:
     """A glob over the input of a tool, the effect of the calls that it matches, and its place."""
 
@@ -628,7 +628,7 @@ class SessionRule:
             yield made(pattern, place=place_of(self.span))
 
 
-@frozen(slots=False)
+@frozen
 class SessionPermissions:
     """The permissions of a session: tool -> its rules, in force where it is supervised."""
 

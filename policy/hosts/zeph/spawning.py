@@ -249,7 +249,7 @@ class Effective:
         return frozenset(left) if self.tools.restricts else None
 
 
-@frozen(slots=False)
+@frozen
 class SubAgentManager:
     """A session that starts agents, which have these names."""
 
