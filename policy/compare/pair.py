@@ -13,7 +13,6 @@ from itertools import chain
 
 from policy.compare.lists import ListSide, Sides, View, denies_all
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects
-from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH, Automaton
@@ -223,15 +222,11 @@ class TextPair(Sides):
                 else (self.views[number].automaton, line)
                 for number, line in combination.items()
             ]
-            wanted = tuple(line for _, line in watched)
             found = search(
                 [domain, *(pattern.automaton for pattern in guides)],
-                [automaton for automaton, _ in watched],
-                wanted.__eq__,
+                watched,
                 fresh=self.fresh,
                 extra=self.extra,
-                budget=limits.SEARCH_STATES,
-                least=wanted,
             )
             hides = {} if found.text is None else self._hides(found.text, combination)
             if not hides:

@@ -32,17 +32,6 @@ _TRIED_SMALL: Final = 8
 class Index:
     """Canonical patterns, in order, over texts with a *separator* between their parts."""
 
-    __slots__ = (
-        "_any_case",
-        "_behind",
-        "_crowd",
-        "_separator",
-        "_small",
-        "_starts",
-        "_texts",
-        "_walked",
-    )
-
     def __init__(self, patterns: Iterable[Sequence[Token]], separator: str = "") -> None:
         self._separator = separator
         self._texts: dict[str, list[int]] = {}  # one text -> its patterns

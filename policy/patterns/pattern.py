@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 from _thread import allocate_lock
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from weakref import WeakValueDictionary
 
@@ -310,25 +310,23 @@ class Meet:
                 return True
             if not matched and self.kind.domain.holds(frozen):
                 return False  # one text that is not within settles it, whatever the patterns
-        return self._decided(self.find([other], lambda first: first[0] == NO_MATCH)) is None
+        return self._decided(self.find(without=[other])) is None
 
     def find(
         self,
-        watched: Sequence[Pattern] = (),
-        wanted: Callable[[tuple[int, ...]], bool] = lambda _: True,
         *,
+        without: Sequence[Pattern] = (),
         domain: Domain | None = None,
         budget: int = limits.SEARCH_STATES,
     ) -> SearchResult:
-        """Return a shortest text of the meet that *wanted* accepts (see `search`)."""
+        """Return a shortest text of the meet that no pattern of *without* matches."""
         from policy.patterns.search import fresh_character, search  # noqa: PLC0415  # as above
 
-        tokens = tokens_of((*self.patterns, *watched))
+        tokens = tokens_of((*self.patterns, *without))
         guides = [pattern.automaton for pattern in sorted(self.patterns, key=str)]
         return search(
             [domain or self.kind.domain, *guides],
-            [pattern.automaton for pattern in watched],
-            wanted,
+            [(pattern.automaton, NO_MATCH) for pattern in without],
             fresh=fresh_character(named(tokens)),
             extra=excluded_characters(tokens),
             budget=budget,

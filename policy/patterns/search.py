@@ -1,8 +1,7 @@
-"""Find a text that some patterns match and others decide in a wanted way.
+"""Find a text that some patterns match, and whose first match in others is a wanted one.
 
-*Guides* must all match; *watched* automata are asked what they say of the text.
-The search walks all of them together, breadth first, so what it finds is a
-shortest such text.
+*Guides* must all match; of each *watched* automaton the first match is told. The search walks all
+of them together, breadth first, so what it finds is a shortest such text.
 
 Where every guide leaves a gap, one character stands for all: a *fresh* one that no pattern names.
 This loses nothing: take any text that has the wanted answers, and put the fresh character for each
@@ -16,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -50,44 +49,40 @@ def fresh_character(letters: set[str]) -> str:
 
 def search(
     guides: Sequence[Automaton | Domain],
-    watched: Sequence[Automaton | Domain],
-    wanted: Callable[[tuple[int, ...]], bool],
+    watched: Sequence[tuple[Automaton, int]],
     *,
     fresh: str,
     extra: frozenset[str] = frozenset(),
     budget: int = limits.SEARCH_STATES,
-    least: Sequence[int] = (),
 ) -> SearchResult:
-    """Return a shortest text that all *guides* match and *wanted* accepts.
+    """Return a shortest text that all *guides* match and the *watched* automata decide as wanted.
 
     Args:
         guides: each must match the text.
-        watched: what *wanted* is told: the first match of each, in order.
-        wanted: called with those indices for every text the guides match.
+        watched: each with what its first match must be: NO_MATCH, or a pattern that is a guide.
         fresh: a character that no pattern of either names.
         extra: further characters to try in gaps: those that sets name.
         budget: product states to visit at most.
-        least: of the first watched automata, the first match that is wanted: where an
-            earlier pattern matches whatever follows, there is nothing to look for.
 
     """
-    separators = {automaton.separator for automaton in (*guides, *watched)} - {""}
-    everywhere = {fresh} | separators | extra
+    machines = [*guides, *(automaton for automaton, _ in watched)]
+    wanted = [first for _, first in watched]
+    everywhere = {fresh, *(machine.separator for machine in machines)} - {""} | extra
     count = len(guides)
-    start = tuple(automaton.start for automaton in (*guides, *watched))
+    start = tuple(machine.start for machine in machines)
     # By key: an automaton that forgets makes another state of the same nodes.
     origin = tuple(state.key for state in start)
     came_from: dict[_Key, tuple[_Key, str] | None] = {origin: None}
     queue = deque([(origin, start)])
     while queue:
         here, states = queue.popleft()
-        if all(state.first != NO_MATCH for state in states[:count]) and wanted(
-            tuple(state.first for state in states[count:])
-        ):
+        if NO_MATCH not in [state.first for state in states[:count]] and wanted == [
+            state.first for state in states[count:]
+        ]:
             return SearchResult(_text(came_from, here))
         letters = everywhere.union(*(state.letters() for state in states[:count]))
         for letter in _ordered(frozenset(letters)):
-            following = _following(states, letter, count, least)
+            following = _following(states, letter, count, wanted)
             if following is None:
                 continue
             key = tuple([state.key for state in following])
@@ -105,7 +100,7 @@ def _ordered(letters: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(letters, key=plainness))
 
 
-def _following(states: _States, letter: str, count: int, least: Sequence[int]) -> _States | None:
+def _following(states: _States, letter: str, count: int, wanted: Sequence[int]) -> _States | None:
     """Return the states behind one more letter; None where there is nothing to look for."""
     following = []
     for state in states[:count]:
@@ -113,10 +108,10 @@ def _following(states: _States, letter: str, count: int, least: Sequence[int]) -
         if not after.alive:
             return None
         following.append(after)
-    for number, state in enumerate(states[count:]):
+    for state, first in zip(states[count:], wanted, strict=True):
         after = state.after(letter)
-        if number < len(least) and after.forever < least[number]:
-            return None
+        if after.forever < first:
+            return None  # an earlier pattern matches whatever follows
         following.append(after)
     return tuple(following)
 

@@ -210,7 +210,7 @@ def test_a_pattern_contains_another_when_every_text_says_so(family: Family) -> N
             assert b >= a
         elif not counterexamples:
             beyond += 1
-            only = Meet.of(a).find([b], lambda first: first[0] == NO_MATCH).text
+            only = Meet.of(a).find(without=[b]).text
             assert only is not None, (small, large)
             assert family.match([small], only) and not family.match([large], only)
             assert POSSIBLE[family.kind](only)
@@ -240,7 +240,7 @@ def test_a_meet_is_contained_where_every_text_says_so(family: Family) -> None:
             if meet <= pattern:
                 assert not counterexamples, (small, large)
             elif not counterexamples:
-                only = meet.find([pattern], lambda first: first[0] == NO_MATCH).text
+                only = meet.find(without=[pattern]).text
                 assert only is not None
                 assert family.match(small, only) and not family.match([large], only)
                 assert POSSIBLE[family.kind](only)
@@ -650,8 +650,7 @@ def test_a_search_finds_how_two_lists_decide_whenever_some_text_shows_it(family:
             ]
             found = search(
                 [family.kind.domain, *guides],
-                machines,
-                wanted.__eq__,
+                [*zip(machines, wanted, strict=True)],
                 fresh=fresh_character(named(tokens_of(everyone))),
                 extra=excluded_characters(tokens_of(everyone)),
             )
@@ -661,34 +660,6 @@ def test_a_search_finds_how_two_lists_decide_whenever_some_text_shows_it(family:
             else:
                 assert tuple(_decide(family, raws, found.text) for raws in lists) == wanted
                 assert POSSIBLE[family.kind](found.text)
-
-
-def _at_least(least: int, first: tuple[int, ...]) -> bool:
-    return first[0] >= least
-
-
-@families
-def test_a_search_finds_a_text_whose_answer_is_at_least_so_late(family: Family) -> None:
-    """Without its patterns as guides, a list may still be asked for less."""
-    for (guide, *raws), least in zip(
-        family.samples(700, 5), itertools.cycle(range(4)), strict=False
-    ):
-        patterns = [family.pattern(raw) for raw in raws]
-        everyone = [family.pattern(guide), *patterns]
-        found = search(
-            [family.kind.domain, everyone[0].automaton],
-            [Automaton([pattern.tokens for pattern in patterns], family.kind.separator)],
-            partial(_at_least, least),
-            fresh=fresh_character(named(tokens_of(everyone))),
-            extra=excluded_characters(tokens_of(everyone)),
-        )
-        assert found.exact
-        refuted = family.members(guide) & ~_union(map(family.members, raws[:least]))
-        if found.text is None:
-            assert not refuted
-        else:
-            assert family.match([guide], found.text)
-            assert _decide(family, raws, found.text) >= least
 
 
 def test_a_search_out_of_its_budget_says_so() -> None:
@@ -969,13 +940,29 @@ def test_the_examples_of_the_module_hold() -> None:
 
 
 def test_a_search_leaves_what_an_earlier_pattern_matches_whatever_follows() -> None:
-    def searched(pattern: str, wanted: int, **more: object) -> SearchResult:
-        watched = Automaton([Pattern.text(each).tokens for each in ("a*", "*bc*z", "ab*")])
-        guide = Pattern.text(pattern).automaton
-        return search([guide], [watched], lambda found: found == (wanted,), fresh="q", **more)
+    lists = [Pattern.text(each) for each in ("a*", "*bc*z", "ab*")]
+    watched = Automaton([each.tokens for each in lists])
 
-    assert searched("a*", NO_MATCH, budget=1) == SearchResult(None, exact=False)
-    assert searched("a*", NO_MATCH, budget=1, least=(NO_MATCH,)) == SearchResult(None)
+    def searched(pattern: str, wanted: int, **more: int) -> SearchResult:
+        guides = [Pattern.text(pattern), *([] if wanted == NO_MATCH else [lists[wanted]])]
+        machines = [guide.automaton for guide in guides]
+        return search(machines, [(watched, wanted)], fresh="q", **more)
+
+    # Whatever begins with `a` is decided by its first letter.
+    assert searched("a*", NO_MATCH, budget=1) == SearchResult(None)
+    assert searched("a*", 0, budget=1) == SearchResult(None, exact=False)
+    texts = [
+        "".join(letters) for size in range(5) for letters in itertools.product("abczq", repeat=size)
+    ]
     for pattern in ("*", "a*", "*c*", "b*z"):
+        guide = Pattern.text(pattern)
         for wanted in (0, 1, 2, NO_MATCH):
-            assert searched(pattern, wanted) == searched(pattern, wanted, least=(wanted,))
+            shortest = next(
+                (t for t in texts if guide.matches(t) and watched.first(t) == wanted), None
+            )
+            found = searched(pattern, wanted)
+            assert found.exact
+            assert (found.text is None) == (shortest is None), (pattern, wanted)
+            if found.text is not None and shortest is not None:
+                assert guide.matches(found.text) and watched.first(found.text) == wanted
+                assert len(found.text) == len(shortest)
