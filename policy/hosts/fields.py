@@ -27,6 +27,7 @@ from policy.files.nodes import (
 )
 from policy.files.text import cite
 from policy.hosts.data import host_table
+from policy.language.syntax import Matcher
 
 
 class HostError(PolicyError):
@@ -511,3 +512,22 @@ def _whole(scalar: ScalarNode) -> int | None:
     """Return the whole number that a plain word is, where 32 bits may hold it."""
     plain = not scalar.quoted and _WHOLE.fullmatch(scalar.raw)
     return int(scalar.raw, 0) if plain else None
+
+
+class Presence(enum.Enum):
+    """How a list is there. A host says what each of these means."""
+
+    ABSENT = "absent"
+    NULL = "null"
+    EMPTY = "empty"
+    LISTED = "listed"
+    ILL_TYPED = "ill-typed"
+
+
+@frozen
+class DeclaredTools:
+    """A list of tools as a file declares it, e.g. the ``tools`` of an agent."""
+
+    presence: Presence
+    matchers: tuple[Matcher, ...] = ()
+    span: Span | None = field(default=None, eq=False, repr=False, kw_only=True)

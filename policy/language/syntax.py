@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from re import escape, sub
 
 from policy.core import expressions as re
@@ -86,25 +85,6 @@ class Rule:
     effect: Effect
     matcher: Matcher
     span: Span = _span()
-
-
-class Presence(enum.Enum):
-    """How a list is there. A host says what each of these means."""
-
-    ABSENT = "absent"
-    NULL = "null"
-    EMPTY = "empty"
-    LISTED = "listed"
-    ILL_TYPED = "ill-typed"
-
-
-@values.frozen
-class DeclaredTools:
-    """A list of tools as a file declares it, e.g. the ``tools`` of an agent."""
-
-    presence: Presence
-    matchers: tuple[Matcher, ...] = ()
-    span: Span | None = values.field(default=None, eq=False, repr=False, kw_only=True)
 
 
 @values.frozen

@@ -24,8 +24,7 @@ from policy.hosts.a3s.rules import (
     refused,
 )
 from policy.hosts.data import host_table
-from policy.hosts.fields import Fields, Keys, content, is_null
-from policy.language.syntax import Presence
+from policy.hosts.fields import Fields, Keys, Presence, content, is_null
 from policy.tables.ruleset import RuleSet
 
 _DATA: Final = host_table("a3s", "agents")

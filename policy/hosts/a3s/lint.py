@@ -30,8 +30,8 @@ from policy.hosts.a3s.rules import (
     lane_rule,
 )
 from policy.hosts.data import host_table
+from policy.hosts.fields import Presence
 from policy.language.mistakes import closest
-from policy.language.syntax import Presence
 
 _TRAPS: Final = host_table("a3s", "traps")
 

@@ -22,9 +22,9 @@ from policy.hosts.claude.data import find
 from policy.hosts.claude.data import settings as known_hooks
 from policy.hosts.claude.data.tools import ALIASES, FIELDS, MISSPELT, MODES, server_name
 from policy.hosts.claude.hooks import Hook, read_hooks
-from policy.hosts.fields import is_null, value_of
+from policy.hosts.fields import DeclaredTools, Presence, is_null, value_of
 from policy.language.parse import parse_matcher
-from policy.language.syntax import Agents, DeclaredTools, Matcher, Presence
+from policy.language.syntax import Agents, Matcher
 
 
 def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:

@@ -30,8 +30,8 @@ from policy.hosts.claude.reading import MAIN, ClaudeEnforced, attenuated, main_d
 from policy.hosts.claude.session import ASIDES, TURN, ClaudeSession, session
 from policy.hosts.claude.settings import AUTO_ALLOWED, UNKNOWN, Settings, read_settings
 from policy.hosts.claude.skills import Skill, read_skill
+from policy.hosts.fields import DeclaredTools, Presence
 from policy.hosts.project import AgentEntry, Project, ReadFile, WrittenRule
-from policy.language.syntax import DeclaredTools, Presence
 from policy.tables.table import Ceiling, LinkedRules, Table
 
 HOST: Final = "claude-code"

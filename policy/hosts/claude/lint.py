@@ -25,8 +25,9 @@ from policy.hosts.claude.rules import misnamed
 from policy.hosts.claude.session import HANDED_DOWN, SCOPES, ClaudeSession, child_mode
 from policy.hosts.claude.settings import Settings, read_settings
 from policy.hosts.claude.skills import Skill
+from policy.hosts.fields import Presence
 from policy.language.parse import parse_matcher
-from policy.language.syntax import Matcher, Presence
+from policy.language.syntax import Matcher
 from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH, Automaton
 

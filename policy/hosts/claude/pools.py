@@ -18,7 +18,8 @@ from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleScope, agent_pattern, read_rule
 from policy.hosts.claude.session import ClaudeSession
-from policy.language.syntax import Agents, DeclaredTools, Presence
+from policy.hosts.fields import DeclaredTools, Presence
+from policy.language.syntax import Agents
 from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect

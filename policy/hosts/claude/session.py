@@ -26,7 +26,7 @@ from policy.hosts.claude.paths import Anchors
 from policy.hosts.claude.rules import RuleLine, RuleLines, RuleScope, read_rule
 from policy.hosts.claude.settings import OF_PROJECT, Settings, is_ignored
 from policy.hosts.claude.skills import Skill
-from policy.language.syntax import DeclaredTools, Presence
+from policy.hosts.fields import DeclaredTools, Presence
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.notations import names
 from policy.patterns.pattern import PatternKind

@@ -18,8 +18,7 @@ from policy.hosts.claude.agents import header_of, letters_of, read_header, read_
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data.settings import EVENTS
 from policy.hosts.claude.hooks import Hook, read_hooks
-from policy.hosts.fields import value_of
-from policy.language.syntax import DeclaredTools, Presence
+from policy.hosts.fields import DeclaredTools, Presence, value_of
 
 
 @frozen

@@ -21,9 +21,8 @@ from policy.hosts.a3s.agents import (
 )
 from policy.hosts.a3s.gate import child_visible, delegate
 from policy.hosts.a3s.rules import A3sProfile, PermissionPolicy
-from policy.hosts.fields import HostError
+from policy.hosts.fields import HostError, Presence
 from policy.hosts.workspace import load_tree
-from policy.language.syntax import Presence
 from tests.underline import assert_underlines
 
 
