@@ -99,10 +99,12 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
     number, room = 0, most
     for title, role, widened in (("widens", "widened", True), ("narrows", "narrowed", False)):
         effects = [effect for effect in report.effects if effect.widened is widened]
-        shown = enumerate(effects[:room], number + 1)
-        items = [_effect_item(report, effect, n, most) for n, effect in shown]
+        groups = _alike(report, effects) if most else [[effect] for effect in effects]
+        shown = groups[:room]
+        items = [_effects_item(report, group, n, most) for n, group in enumerate(shown, number + 1)]
         number += len(items)
-        found += _section(doc.Ink(title, role), items, len(effects), "edits")
+        total = len(items) + sum(map(len, groups[len(shown) :]))
+        found += _section(doc.Ink(title, role), items, total, "edits")
         room = most and max(most - number, _LEAST)
     found += _beyond(report, most)
     if report.findings:
@@ -210,11 +212,31 @@ def _side_name(name: str) -> str:
     return name[:12] if is_hash else name
 
 
-def _effect_item(report: DiffReport, effect: EditEffect, number: int, most: int | None) -> doc.Item:
-    """Return the edits of a block, and what they change."""
-    lists = groupby(effect.edits, lambda e: (e.place.file, e.place.line, e.key) if e.key else e)
+def _alike(report: DiffReport, effects: Iterable[EditEffect]) -> list[list[EditEffect]]:
+    """Return effects, together where the same edit of several files has the same effect."""
+    groups: dict[object, list[EditEffect]] = {}
+    for effect in effects:
+        texts = [
+            tuple(span and span.text for span in (edit.removed, edit.added))
+            for edit in effect.edits
+        ]
+        rows = change_rows(effect, report.classes)
+        marks = [(row.widened, row.kind, row.words, row.subject) for row in rows]
+        groups.setdefault((tuple(texts) or effect, tuple(marks)), []).append(effect)
+    return list(groups.values())
+
+
+def _effects_item(
+    report: DiffReport, group: Sequence[EditEffect], number: int, most: int | None
+) -> doc.Item:
+    """Return the edits of a block, those that are alike in several files once; and their effect."""
+    first = group[0].edits
+    lists = groupby(first, lambda e: (e.place.file, e.place.line, e.key) if e.key else e)
     heads = [edit_text(report, *edits) for _, edits in lists]
     head = doc.joined(heads or ["no edit of a text explains this"], ", and ", most)
+    if others := len(group) - 1:
+        head = (head, f" and {count(others, 'more place')}")
+    effect = EditEffect(first, tuple(change for one in group for change in one.changes))
     rows = change_rows(effect, report.classes) if most is None else _told_rows(report, effect)
     limit = _MOST_ROWS[len(report.effects) > _MOST_ROWS[1]]
     shown = rows[: most and limit + (len(rows) == limit + 1)]

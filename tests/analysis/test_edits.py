@@ -175,6 +175,20 @@ def test_a_change_of_three_lines_is_told_in_fifteen(tmp_path, capsys) -> None:
     ]
 
 
+def test_an_edit_that_is_alike_in_several_files_is_printed_once(tmp_path, capsys) -> None:
+    agent = "---\nname: {}\ndescription: x\n{}---\n"
+    for side, tools in (("before", ""), ("after", "tools: Read\n")):
+        folder = tmp_path / side / ".claude" / "agents"
+        folder.mkdir(parents=True)
+        for name in ("ann", "bob", "cleo"):
+            (folder / f"{name}.md").write_text(agent.format(name, tools))
+    assert main(["diff", str(tmp_path / "before"), str(tmp_path / "after")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    blocks = [line for line in lines if "tools: Read" in line]
+    assert blocks == ["  1  + tools: Read  .claude/agents/ann.md:4 and 2 more places"]
+    assert "3 edits: 3 narrow" in " ".join(lines[:3])
+
+
 # --- the law ----------------------------------------------------------------------
 
 
