@@ -51,7 +51,7 @@ def test_a_rule_is_read_when_its_tool_is_called() -> None:
     compiled = compiled_from_json(compiled_to_json(load_tree(Memory(FILES))).encode(), "x.json")
     found = unpacked(packed(compiled))
     (project,) = (each for each in found.projects if each.host == "policy")
-    table = project.attenuated.roots["main"]
+    table = project.attenuated.start("main").table
     entries = table.use.parts[0].rules.entries
     assert policy.Effect.ALLOW is table.decide("mcp__db__query", {}).effect
     assert 0 < entries._entry.cache_info().currsize < len(entries)

@@ -63,16 +63,11 @@ def project(source: Source) -> Project:
     """Return the project of a file; raise PolicyErrors with every mistake, or `Unmet` examples."""
     document = parse_notation(source)
     found = policies(document)
-    mistakes: list[PolicyError] = []
-    for rule in (rule for policy in found for rule in (*policy.rules, *(policy.delegate or ()))):
-        try:
-            matcher_entries(rule.matcher, rule.effect)
-        except PolicyError as error:
-            mistakes.append(error)
-    if mistakes:
-        raise PolicyErrors(mistakes)
-    tables = {policy.name: compile_policy(policy) for policy in found}
-    roots = {policy.name: compile_policy(policy, root=True) for policy in found}
+    try:
+        tables = {policy.name: compile_policy(policy) for policy in found}
+    except PolicyError:
+        raise PolicyErrors(_mistakes(found)) from None
+    roots = {policy.name: compile_policy(policy, root=True) for policy in found if policy.inherit}
     settled = {
         node.name: tuple(expectations(node, tables[node.name], DIALECT))
         for node in document.body
@@ -103,6 +98,14 @@ def project(source: Source) -> Project:
             enforced=Attenuated(free, name="enforced"),
         ),
     )
+
+
+def _mistakes(found: Iterable[syntax.Policy]) -> Iterator[PolicyError]:
+    for rule in (rule for policy in found for rule in (*policy.rules, *(policy.delegate or ()))):
+        try:
+            matcher_entries(rule.matcher, rule.effect)
+        except PolicyError as error:
+            yield error
 
 
 # What tools do -> the tools that do it, the most ordinary first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from policy.core.finding import Finding, Severity
@@ -20,7 +20,7 @@ def document_findings(document: Document, starts: tuple[str, ...]) -> Iterator[F
     agents = [node for node in document.body if isinstance(node, Agent)]
     rooted = any(isinstance(node, Root) for node in document.body)
     always = starts if rooted else starts[:1] if len(agents) == 1 else ()
-    names = [agent.name for agent in agents]
+    names = dict.fromkeys(agent.name for agent in agents)
     for agent in agents:
         for node in agent.body:
             if isinstance(node, Inherit) and agent.name in always:
@@ -72,7 +72,7 @@ def _path(matcher: Matcher) -> Iterator[Finding]:
         yield Finding("looks-absolute", message, Severity.WARNING, matcher.span, help=help_)
 
 
-def _agents(matcher: Matcher, names: list[str]) -> Iterator[Finding]:
+def _agents(matcher: Matcher, names: Collection[str]) -> Iterator[Finding]:
     if not isinstance(matcher.specifier, Agents):
         return
     for name in matcher.specifier.names:
