@@ -51,6 +51,7 @@ _SINGLE = re.compile(r"'[^']*('?)")
 _SUBSTITUTION = re.compile(r"\$\(|`")
 _ORDINARY = re.compile(r"[^ \t\n'\"\\`$();&|<>]+")
 _QUOTED = re.compile(r"[^\"\\`$]+")
+_GLOBS = frozenset("*?[")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
@@ -147,7 +148,9 @@ class Scanner:
     def _character(self, character: str) -> None:
         """Take what begins with a character of a word."""
         quoted, self._started = self._quote is not None, True
-        if character == '"':
+        if match := (_QUOTED if quoted else _ORDINARY).match(self.text, self.position):
+            self._ordinary(match[0], quoted=quoted)
+        elif character == '"':
             self._quote = None if quoted else self.position
             self._take('"', "")
         elif character == "\\":
@@ -157,28 +160,26 @@ class Scanner:
             is_escape = not quoted or following in '$`"\\'
             plain = following if is_escape else character + following
             self._take(character + following, "" if following == "\n" else plain)
-        elif match := _SUBSTITUTION.match(self.text, self.position):
-            self._substitution(match[0])
-        elif character == "$":
-            self._variable(quoted=quoted)
-        elif not quoted and (match := _SINGLE.match(self.text, self.position)):
+        elif match := _SINGLE.match(self.text, self.position):
             if not match[1]:
                 self.script.note(match[0], UNCLOSED)
-            self._take_run(match[0], match[0].strip("'"), odd="\0")
+            if "\0" in match[0]:
+                self.script.note(match[0], DIFFER)
+            self._take(match[0], match[0].strip("'"))
+        elif match := _SUBSTITUTION.match(self.text, self.position):
+            self._substitution(match[0])
         else:
-            match = (_QUOTED if quoted else _ORDINARY).match(self.text, self.position)
-            run = match[0] if match else character
-            if not quoted:
-                if "{" in run or "}" in run:
-                    self._word.literal = self._word.known = False
-                self._word.glob |= any(glob in run for glob in "*?[")
-            # A carriage return is no blank.
-            self._take_run(run, run, odd="\0" if quoted else "\r\0")
+            self._variable(quoted=quoted)
 
-    def _take_run(self, raw: str, plain: str, odd: str) -> None:
-        if not set(odd).isdisjoint(raw):  # a NUL is nothing at all to a shell
-            self.script.note(raw, DIFFER)
-        self._take(raw, plain)
+    def _ordinary(self, run: str, *, quoted: bool) -> None:
+        if not quoted:
+            if "{" in run or "}" in run:
+                self._word.literal = self._word.known = False
+            self._word.glob |= not _GLOBS.isdisjoint(run)
+        # A carriage return is no blank. A NUL is nothing at all to a shell.
+        if "\0" in run or ("\r" in run and not quoted):
+            self.script.note(run, DIFFER)
+        self._take(run, run)
 
     def _take(self, raw: str, plain: str) -> None:
         self._raw.append(raw)
