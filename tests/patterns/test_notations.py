@@ -259,6 +259,20 @@ def test_globs_with_their_deliberate_differences(
     assert [path for path in others if _matches(patterns, path)] == []
 
 
+def test_letters_are_one_where_ecmascript_ignores_case() -> None:
+    def canonical(letter: str) -> str:
+        """Return what `Canonicalize` of ECMA-262 does, without the flag `u`."""
+        capital = letter.upper()
+        is_unit = letter <= "\uffff" and len(capital) == 1
+        becomes_ascii = not letter.isascii() and capital.isascii()
+        return capital if is_unit and not becomes_ascii else letter
+
+    letters = [*map(chr, range(0x20000))]
+    forms = {(folded(letter), canonical(letter)) for letter in letters}
+    assert all(len(form) == 1 for form, _ in forms)
+    assert len(forms) == len({form for form, _ in forms}) == len({each for _, each in forms})
+
+
 def test_letters_taken_for_a_plain_one_are_those_of_which_it_is_the_small_one() -> None:
     names = {each: Pattern.of(PatternKind.PATH, with_others(each)) for each in string.ascii_letters}
     for letter in map(chr, range(sys.maxunicode + 1)):
