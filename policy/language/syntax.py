@@ -99,6 +99,7 @@ class Policy:
     depth: int | None = None  # levels of agents that may follow below it
     turns: int | None = None  # turns it may take
     span: Span | None = values.field(default=None, eq=False, repr=False, kw_only=True)
+    depth_span: Span | None = values.field(default=None, eq=False, repr=False, kw_only=True)
 
 
 # --- statements of our own notation ----------------------------------------

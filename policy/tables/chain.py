@@ -291,7 +291,8 @@ class Chain:
         last = self.links[-1]
         decision = self.most_spawning(agent) if said is None else self.spawning(agent, said)
         if decision.effect is Effect.DENY:
-            denying = decision.links[0] if decision.links else last.name
+            is_deep = decision.reason is Reason.DEPTH  # the last may start none, whose limit it is
+            denying = decision.links[0] if decision.links and not is_deep else last.name
             because = decision.because
             raise SpawnDenied(agent, denying, decision.reason.value, because, self.reading)
         if last.table.bounds.is_last:

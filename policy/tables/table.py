@@ -47,10 +47,11 @@ _NO_DIALECT = Dialect("")
 _DENIES_ALL = RuleSet((), Effect.DENY, _NO_DIALECT)
 
 
-@cache  # a host has some dialects
-def no_spawns(dialect: Dialect) -> RuleSet:
-    """Return the rule set that denies every start of an agent, for one at its limit of depth."""
-    denied = Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEPTH, rule="limit depth")
+@cache  # a host has some dialects, and files few limits
+def no_spawns(dialect: Dialect, by: Because | None = None) -> RuleSet:
+    """Return the rule set that denies every start of an agent, for one at the limit *by*."""
+    rule, place = (by.rule, by.place) if by else ("limit depth", None)
+    denied = Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEPTH, rule=rule, place=place)
     return RuleSet((denied,), Effect.ALLOW, dialect)
 
 
@@ -90,15 +91,13 @@ class Ceiling:
         """Each rule set with its links, as comparisons take them."""
         return [(part.rules, part.links) for part in self.parts]
 
-    @property
-    def without_spawns(self) -> Ceiling:
-        """The meet for an agent at its limit of depth."""
-        if not self.parts:
-            return Ceiling.of([LinkedRules(no_spawns(_NO_DIALECT))])
+    def without_spawns(self, by: Because | None = None) -> Ceiling:
+        """Return the meet for an agent at its limit of depth, which the statement *by* sets."""
         if any(rules == no_spawns(rules.dialect) for rules in self.sets):
             return self
-        first = self.parts[0]
-        limit = LinkedRules(no_spawns(first.rules.dialect), first.links[:1])
+        first = self.parts[0] if self.parts else LinkedRules(_DENIES_ALL)
+        links = (by.link,) if by else first.links[:1]
+        limit = LinkedRules(no_spawns(first.rules.dialect, by), links)
         return Ceiling.of((*self.parts, limit))
 
     def __and__(self, other: Ceiling) -> Ceiling:
@@ -119,6 +118,8 @@ class Bounds:
     depth: int | None = None  # levels of agents that may follow below
     turns: int | None = None  # turns the agent may take
     trust: str | None = None  # one of `TRUST`
+    # The statement that sets the depth, where a file does.
+    by: Because | None = field(default=None, eq=False)
 
     @property
     def is_last(self) -> bool:
@@ -127,10 +128,12 @@ class Bounds:
 
     def __and__(self, other: Bounds) -> Bounds:
         """Return the tighter bounds."""
+        depth = _least(self.depth, other.depth)
         return Bounds(
-            _least(self.depth, other.depth),
+            depth,
             _least(self.turns, other.turns),
             min((t for t in (self.trust, other.trust) if t), key=TRUST.index, default=None),
+            self.by if depth == self.depth else other.by,
         )
 
 
@@ -160,7 +163,7 @@ class Table:
         if self.delegate == self.use:
             object.__setattr__(self, "delegate", None)
         if self.bounds.is_last:
-            object.__setattr__(self, "use", self.use.without_spawns)
+            object.__setattr__(self, "use", self.use.without_spawns(self.bounds.by))
             if self.delegate == self.use:
                 object.__setattr__(self, "delegate", None)
 

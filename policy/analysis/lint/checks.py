@@ -15,7 +15,7 @@ from typing import Any, Final
 from policy.analysis.reach.worklist import reach
 from policy.core import expressions as re
 from policy.core.credentials import credentials, masked, masked_source
-from policy.core.decision import Because, rule_span
+from policy.core.decision import Because, Reason, rule_span
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span, visible
@@ -53,7 +53,7 @@ class Positions:
         found: dict[tuple[Place, str], list[Entry]] = {}
         for rules in sets.values():
             for entry in rules.entries:
-                if entry.place is not None and entry.rule:
+                if entry.place is not None and entry.rule and entry.reason is not Reason.DEPTH:
                     found.setdefault((entry.place, entry.rule), []).append(entry)
         return found
 

@@ -8,13 +8,14 @@ tables of all other chains, and then in the tables of the other modes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from policy.analysis.lint.checks import Positions, find
 from policy.analysis.reach.worklist import is_met_alike
 from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.progress import steps
@@ -24,7 +25,7 @@ from policy.patterns.pattern import is_glob
 from policy.tables.chain import Chain
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import RuleSet
-from policy.tables.table import Table
+from policy.tables.table import Ceiling, Table
 
 # A rule: where it stands, and its text.
 _Mark = tuple[Place | None, str]
@@ -47,7 +48,7 @@ class TriedRules:
         """Return what becomes of some rules of a table."""
         keys = self.keys(table, marks)
         found = {mark: self._standings[key] for mark, key in keys.items() if key in self._standings}
-        others = _marks_of(table) - (keys.keys() - found.keys())
+        others = _marks_of(table, limits=True) - (keys.keys() - found.keys())
         for one in shadowing(table, known=others, effort=effort, compared=self._compared):
             mark = (one.rule.place, one.rule.rule)
             found[mark] = one
@@ -199,11 +200,20 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
         chains.take(chain.table, granting)
     for mark, standings in chains.dead.items():
         if _is_reported(positions, standings):
-            # The agent that does not grant what the rule of the last one does.
-            shown = alone.found[mark][0].witness
-            links = by[mark].table.decide(*shown).links if shown else ()
-            above = (links or by[mark].names)[0]
-            yield positions.finding("not-handed-on", standings[0].rule, above=above)
+            shown, chain = alone.found[mark][0].witness, by[mark]
+            denial = _denial(chain.table, *shown) if shown else None
+            links = denial.links if denial is not None else ()
+            words = {"case": "above", "above": (*links, *chain.names)[0]}
+            if denial is not None and denial.reason is Reason.DEPTH and denial.because:
+                words |= {"case": "depth", "limit": denial.because[0].rule}
+            yield positions.finding("not-handed-on", standings[0].rule, **words)
+
+
+def _denial(table: Table, tool: str, call: Mapping[str, object]) -> Decision | None:
+    """Return why a table denies a call; the limit of depth alone where no agent above denies it."""
+    decisions = (Table(Ceiling.of([part])).decide(tool, call) for part in table.use.parts)
+    denials = [one for one in decisions if one.effect is Effect.DENY]
+    return min(denials, key=lambda one: one.reason is Reason.DEPTH, default=None)
 
 
 def _tables(positions: Positions, *, chains: bool) -> dict[object, Table]:
@@ -219,10 +229,14 @@ def _tables(positions: Positions, *, chains: bool) -> dict[object, Table]:
     return found
 
 
-def _marks_of(table: Table) -> set[_Mark]:
-    """Return the written rules that a table has lines of."""
+def _marks_of(table: Table, *, limits: bool = False) -> set[_Mark]:
+    """Return the written rules that a table has lines of; with *limits*, those of depth as well."""
     entries = (entry for part in table.use.parts for entry in part.rules.entries)
-    return {(entry.place, entry.rule) for entry in entries if entry.place is not None}
+    return {
+        (entry.place, entry.rule)
+        for entry in entries
+        if entry.place is not None and (limits or entry.reason is not Reason.DEPTH)
+    }
 
 
 def _covering(standings: Iterable[RuleStanding]) -> set[_Mark]:

@@ -209,7 +209,7 @@ class _Meets(PositionMoves):
         if sets not in self._last:
             known = self._rule_sets.sets
             met = Ceiling.of(LinkedRules(known[number]) for number in sorted(sets))
-            self._last[sets] = self._rule_sets.of(met.without_spawns)
+            self._last[sets] = self._rule_sets.of(met.without_spawns())
         return self._last[sets]
 
     def incoming(self, position: Position) -> Hashable:

@@ -126,7 +126,7 @@ def policies(document: syntax.Document) -> tuple[syntax.Policy, ...]:
 def _policy(agent: syntax.Agent) -> syntax.Policy:
     rules: list[syntax.Rule] = []
     delegate: list[syntax.Rule] | None = None
-    inherit, trust = False, None
+    inherit, trust, depth_span = False, None, None
     bounds: dict[str, int] = {}
     for node in agent.body:
         match node:
@@ -142,8 +142,10 @@ def _policy(agent: syntax.Agent) -> syntax.Policy:
                     msg = f"expected a level of trust, found `{level}`"
                     raise PolicyError(msg, node.span, help="one of " + ", ".join(TRUST))
                 trust = level
-            case syntax.Limit():
+            case syntax.Limit(span=span):
                 bounds.update(node.bounds)
+                at = span.start + max(span.text.find("depth"), 0)
+                depth_span = span.source.span(at, span.end)
             case syntax.Comment() | syntax.Expect():
                 pass
     opened = agent.span.start + len(f"agent {agent.name}")
@@ -155,6 +157,7 @@ def _policy(agent: syntax.Agent) -> syntax.Policy:
         trust=trust,
         depth=bounds.get("depth"),
         turns=bounds.get("turns"),
+        depth_span=depth_span,
         span=agent.span.source.span(agent.span.start, min(agent.span.end, opened)),
     )
 

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Final
 
 from policy.commands.knowledge import FileTools, Shell, Wrapping
+from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.language.parse import parse_matcher
@@ -68,7 +69,11 @@ def compile_policy(policy: Policy, dialect: Dialect = DIALECT, *, root: bool = F
         handed_on = compile_rules([*denied, *policy.delegate], dialect, Effect.DENY)
         delegate = Ceiling.of([LinkedRules(handed_on, links)])
     used = Ceiling.of([LinkedRules(use, links)])
-    return Table(used, delegate, Bounds(policy.depth, policy.turns, policy.trust))
+    by = None
+    if policy.depth is not None and policy.depth_span is not None:
+        place = policy.depth_span.place
+        by = Because(f"limit depth {policy.depth}", Effect.DENY, policy.name, place)
+    return Table(used, delegate, Bounds(policy.depth, policy.turns, policy.trust, by))
 
 
 def compile_rules(rules: Iterable[Rule], dialect: Dialect, default: Effect) -> RuleSet:
