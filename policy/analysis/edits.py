@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import cache, cached_property
 from itertools import groupby
@@ -16,6 +17,7 @@ from typing import Final
 
 from policy.analysis.diff import Change, Diff, FileChange, Names, without
 from policy.compare.tables import decided
+from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Place, Source, Span
@@ -26,7 +28,7 @@ from policy.files.text import FileText
 from policy.files.trees import Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
-from policy.tables.chain import Chains, SpawnDenied
+from policy.tables.chain import Chain, Chains, SpawnDenied
 from policy.tables.table import Table
 
 # What stands between the parts of a text.
@@ -499,8 +501,8 @@ class _Search:
         by_edits: dict[_Making, list[tuple[Change, Names, Change]]] = {}
         for change in changes:
             for names in change.chains:
-                named = self._named(change, names)
-                if named and (one := self._in_one_reading(change, names)):
+                one = self._in_one_reading(change, names)
+                if one and (named := self._named(one, names)):
                     by_edits.setdefault(named, []).append((change, names, one))
         if len(by_edits) <= _FEW:
             return
@@ -574,13 +576,45 @@ class _Search:
         return None
 
     def _named(self, change: Change, names: Names) -> _Making:
-        """Return the edits of the rules that decide, or else those of the tool for the agents."""
-        decisions = (change.difference.before, change.difference.after)
-        rules = ((side, because) for side in (0, 1) for because in decisions[side].because)
-        of_rules = _NONE.union(*(self._covering(side, because.place) for side, because in rules))
+        """Return the edits of all rules that decide in the one reading of a change.
+
+        These are the rules by which one side grants less, and those of the same agents on the
+        other side. Of a chain that begins or ends to be, they decide the start of each agent.
+        Where no rule that decides was edited, they are those of the tool for the agents.
+        """
+        difference = change.difference
+        sides = [self._without(frozenset(self._edits.all)), self._without(_NONE)]
+        found = _NONE
+        if change.what == "rule":
+            chains = [self._chain(side, change, names) for side in sides]
+            found = self._deciding(chains, difference.tool, difference.call)
+        for end in range(1, len(names)) if change.what != "rule" else ():
+            chains = [self._chain(side, change, names[:end]) for side in sides]
+            starting = [chain.most_starting(names[end])[:2] for chain in chains if chain]
+            found |= self._deciding(chains, *starting[-1]) if starting else _NONE
         of_agents = self._of_agents(change.project, names)
-        tool = change.difference.tool
-        return of_rules or frozenset(edit for edit in of_agents if edit.tool == tool)
+        return found or frozenset(edit for edit in of_agents if edit.tool == difference.tool)
+
+    def _deciding(
+        self, chains: Sequence[Chain | None], tool: str, call: Mapping[str, object]
+    ) -> _Making:
+        """Return the edits of the rules that matter to a call at the end of a chain."""
+        said = [
+            [(part.links, part.rules.row(tool).outcome(call)) for part in chain.table.use.parts]
+            if chain
+            else []
+            for chain in chains
+        ]
+        most = max(min((one.effect for _, one in some), default=Effect.ALLOW) for some in said)
+        less = [(links, one) for some in said for links, one in some if one.effect < most]
+        # A limit of depth is no rule of the agent whose limit it is.
+        held = {link for links, one in less if one.reason is not Reason.DEPTH for link in links}
+        found = _NONE
+        for side, some in enumerate(said):
+            for links, one in some:
+                if None in chains or one.effect < most or not held.isdisjoint(links):
+                    found = found.union(*(self._covering(side, e.place) for e in one.entries))
+        return found
 
     def _edits_of_agents(self, title: str, names: Names) -> _Making:
         """Return the edits in the files that define the agents of a chain."""
@@ -608,7 +642,7 @@ class _Search:
         def undone(edits: _Making) -> bool:
             return self._effect(self._without(edits), one, names) is one.difference.before.effect
 
-        for edits in (self._named(change, names), *[*self._found][: -_FEW - 1 : -1]):
+        for edits in (self._named(one, names), *[*self._found][: -_FEW - 1 : -1]):
             if edits and undone(edits):
                 return edits
         left = self._edits.all
@@ -633,22 +667,31 @@ class _Search:
         """Return what the call of a change gets; None for unreadable files, or no such chain."""
         if loaded is None:
             return None
-        workspace, made = loaded
-        project = self._project(workspace, change.project)
+        project = self._project(loaded[0], change.project)
         is_start = change.what != "rule"
         if project is None or (is_start and names[0] not in project.all_starts):
             return Effect.DENY if is_start else None
         if is_start and len(names) == 1:
             return Effect.ALLOW
-        (reading,), difference = change.readings, change.difference
-        chains = made.setdefault((change.project, reading), Chains(project.reading(reading)))
-        try:
-            chain = chains.of(names)
-        except SpawnDenied:
+        chain = self._chain(loaded, change, names)
+        if chain is None:
             return Effect.DENY if is_start else None
         if is_start:
-            return chains.of(names[:-1]).most_starting(names[-1])[2].effect
-        return chain.table.decide(difference.tool, difference.call).effect
+            above = Chain(chain.links[:-1], chain.reading)
+            return above.most_starting(names[-1])[2].effect
+        return chain.table.decide(change.difference.tool, change.difference.call).effect
+
+    def _chain(self, loaded: _Loaded | None, change: Change, names: Names) -> Chain | None:
+        """Return a chain in the one reading of a change; None where there is no such chain."""
+        workspace, made = loaded or (None, {})
+        project = workspace and self._project(workspace, change.project)
+        if not project:
+            return None
+        (reading,) = change.readings
+        chains = made.setdefault((change.project, reading), Chains(project.reading(reading)))
+        with suppress(SpawnDenied):
+            return chains.of(names)
+        return None
 
     def _loaded(self, taken_back: _Making) -> _Loaded | None:
         """Return what is there without edits; None where files cannot be read then."""

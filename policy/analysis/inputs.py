@@ -165,6 +165,42 @@ def read(
     return found if empty else with_something(found)
 
 
+def load_sides(names: Iterable[str], hosts: Hosts) -> tuple[InputTree, InputTree]:
+    """Return the two sides of a comparison.
+
+    One file beside a folder or a revision stands in the place of the file there that has its name,
+    or else of the only one of its kind. Raises PolicyError as `load` does, or for no such file.
+    """
+    from policy.files.trees import SingleFile  # noqa: PLC0415  # as above
+
+    one, other = (load(name, hosts, empty=True) for name in names)
+    is_file = [isinstance(side.tree, SingleFile) for side in (one, other)]
+    if is_file == [True, False]:
+        return _put_into(one, other, hosts), other
+    if is_file == [False, True]:
+        return one, _put_into(other, one, hosts)
+    return one, other
+
+
+def _put_into(lone: InputTree, whole: InputTree, hosts: Hosts) -> InputTree:
+    """Return the files of *whole* with a *lone* file in the place of one of them."""
+    from policy.files.opening import Overlay  # noqa: PLC0415  # as above
+
+    (name,) = lone.tree.paths()
+    kinds = {(p.host, file.role) for p in lone.workspace.projects for file in p.files}
+    there = {f.path: (p.host, f.role) for p in whole.workspace.projects for f in p.files}
+    same = [path for path in there if path.rpartition("/")[2] == name]
+    found = same or [path for path, kind in there.items() if kind in kinds]
+    label, other = lone.tree.label, whole.tree.label
+    if len(found) != 1:
+        could = f"could replace {quoted(found, 3, last='or')}" if found else "replaces no file"
+        help_ = f"name a file instead of `{other}`: two files are compared as they are"
+        raise PolicyError(f"`{label}` {could} of `{other}`", help=help_)
+    place = "" if found == [name] else f" in the place of {found[0]}"
+    tree = Overlay(whole.tree, {found[0]: lone.tree.read(name)}, f"{label}{place}")
+    return read(tree, hosts, empty=True)
+
+
 # What verbs say where no file is read, though there may be findings.
 NOTHING_READ: Final = "no file here says what an agent may do"
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from policy.analysis.diff import Diff, FileChange, Names, changed_files, diff_workspaces, paired
 from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
@@ -27,7 +27,7 @@ from policy.files.trees import SingleFile, Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import READINGS, Chains, SpawnDenied
-from policy.tables.table import LinkedRules, Table
+from policy.tables.table import Bounds, LinkedRules, Table
 
 if TYPE_CHECKING:
     from policy.analysis.reach.query import Excess
@@ -196,6 +196,40 @@ def _is_same(before: Project, after: Project, *, proven: bool) -> bool:
     return True
 
 
+@frozen
+class LimitChange:
+    """A limit that decides no call, and that an agent has otherwise than before."""
+
+    project: str  # where, as `Project.title`
+    agent: str
+    limit: str  # ``turns`` or ``trust``
+    old: int | str | None  # None is no limit
+    new: int | str | None
+    place: Place | None  # of the agent
+
+    @property
+    def widened(self) -> bool:
+        """Whether the agent may do more than before."""
+        sides: list[dict[str, Any]] = [{self.limit: self.old}, {self.limit: self.new}]
+        was, now = (Bounds(**side) for side in sides)
+        return was & now == was
+
+
+def limit_changes(old: Workspace, new: Workspace) -> tuple[LimitChange, ...]:
+    """Return the limits that agents of both sides have otherwise; a depth decides calls."""
+    found = []
+    for before, after in paired(old, new):
+        if before is None or after is None:
+            continue
+        for name in after.agents.keys() & before.agents.keys():
+            entry, known = after.agents[name], before.agents[name]
+            for limit in ("turns", "trust"):
+                was, now = (getattr(each.declared.bounds, limit) for each in (known, entry))
+                if was != now:
+                    found.append(LimitChange(after.title, name, limit, was, now, entry.place))
+    return tuple(sorted(found, key=lambda one: (not one.widened, one.project, one.agent)))
+
+
 # What a file that differs does, the gravest first: it is not read or understood, and what it grants
 # is not known; it may explain what nothing else does; nothing; it makes changes.
 FILE_EFFECTS: Final = ("unread", "error", "unknown", "none", "decisions")
@@ -225,6 +259,7 @@ class DiffReport:
     grants: Granted = field(factory=dict)  # the tables of added and removed agents
     # Project -> the edges of its spawn graph that came and went.
     spawns: Mapping[str, Sequence[tuple[str, str, str]]] = field(factory=dict)
+    limits: tuple[LimitChange, ...] = ()
     excess: tuple[Excess, ...] = ()  # what the new side grants beyond a maximum
     more_excess: tuple[str, ...] = ()  # why it may be more; nothing where it is not
     findings: tuple[Finding, ...] = ()  # of the new side alone (`new_findings`)
@@ -250,6 +285,8 @@ class DiffReport:
             return "unread" if file.status == "not read" else "error"
         making = [edit for effect in self.effects for edit in effect.edits]
         if any(file.path in e.files for e in (*making, *self.others) if e not in self.idle):
+            return "decisions"
+        if any(one.place and one.place.file == file.path for one in self.limits):
             return "decisions"
         is_known = self.diff.exact and all(effect.edits for effect in self.effects)
         return "none" if is_known else "unknown"
@@ -316,6 +353,7 @@ def review(
         classes={each.title: each.tool_classes for each in (*old.projects, *new.projects)},
         grants=_grants(diff, old, new),
         spawns=spawn_changes(old, new),
+        limits=limit_changes(old, new),
         excess=excess[0],
         more_excess=excess[1],
         findings=came,

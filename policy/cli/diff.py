@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from policy.analysis.diff import Change
 from policy.analysis.edits import EditEffect, TextEdit
-from policy.analysis.inputs import Hosts, InputTree, load, read
+from policy.analysis.inputs import Hosts, InputTree, load_sides, read
 from policy.analysis.reach.privileges import ToolAccess, at_most, by_class, tool_access
-from policy.analysis.review import FILE_EFFECTS, DiffReport, review
+from policy.analysis.review import FILE_EFFECTS, DiffReport, LimitChange, review
 from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, cell
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from policy.analysis.reach.query import Excess
 
 _LINES = 60  # of the first screen
-_MOST = 6  # edits, and entries of any other list
+_MOST = 8  # edits, and entries of any other list
 _LEAST = 2  # edits that narrow, beside many that widen
 _MOST_ROWS = (6, 3)  # of one edit, where there are few or many
 _MOST_EACH = 3  # rules of an edit, and calls of a row
@@ -52,9 +52,8 @@ _LONGEST = 60  # characters of a line that holds no rule
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
-    names = sides(options.old, options.new)
     hosts = Hosts.of(options)
-    old, new = (load(name, hosts, empty=True) for name in names)
+    old, new = load_sides(sides(options.old, options.new), hosts)
     maximum = Path(options.max) if options.max else None
     report = review(
         (old.tree, new.tree),
@@ -84,10 +83,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.unreadable(finding for finding in unreadable if finding not in shown)
     if unreadable:
         return 2
+    raised = any(limit.widened for limit in report.limits)
+    widened = bool(report.diff.widened or raised or any(report.modes.values()))
     failed = {
         "none": False,
-        "any": bool(report.diff.changes) or not report.diff.exact,
-        "widened": bool(report.diff.widened or any(report.modes.values())) or not report.diff.exact,
+        "any": bool(report.diff.changes or report.limits) or not report.diff.exact,
+        "widened": widened or not report.diff.exact,
     }
     return int(failed[options.fail_on] or bool(report.excess or report.more_excess))
 
@@ -106,6 +107,8 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         total = len(items) + sum(map(len, groups[len(shown) :]))
         found += _section(doc.Ink(title, role), items, total, "edits")
         room = most and max(most - number, _LEAST)
+    limits = [_limit_item(limit) for limit in report.limits[:most]]
+    found += _section("limits that changed", limits, len(report.limits))
     found += _beyond(report, most)
     if report.findings:
         title = f"findings that came with the change ({len(report.findings):,})"
@@ -145,6 +148,13 @@ def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[d
     return found
 
 
+def _limit_item(limit: LimitChange) -> doc.Item:
+    was, now = ("none" if value is None else value for value in (limit.old, limit.new))
+    at = f"{limit.place.file}:{limit.place.line}" if limit.place else ""
+    told = f"  {limit.limit} {was} → {now}  "
+    return doc.Item((doc.Ink(limit.agent, "agent"), told, doc.Ink(at, "file")))
+
+
 def _section(
     title: doc.Text, items: Sequence[doc.Block], total: int, noun: str = "", *, folded: bool = False
 ) -> list[doc.Block]:
@@ -168,13 +178,17 @@ def summary(report: DiffReport) -> str:
     else:
         mode = " in the permission mode that sessions start in" if report.modes else ""
         parts.append(f"no call is decided differently{mode}")
-    for effect_, what in (("error", "not understood"), ("unread", "not read")):
-        if files := report.files(effect_):
-            parts.append(f"; {count(len(files), 'changed file')} {what}")
-    if beyond := report.excess_by_call:
-        parts.append(f"; {sum(map(_chains, beyond)):,} beyond the maximum")
-    found = (len(report.findings), "new finding"), (report.errors_before, "old error")
-    parts += (f"; {count(number, what)}" for number, what in found if number)
+    raised, beyond = sum(limit.widened for limit in report.limits), report.excess_by_call
+    found = (
+        (raised, "limit", " raised"),
+        (len(report.limits) - raised, "limit", " lowered"),
+        (len(report.files("error")), "changed file", " not understood"),
+        (len(report.files("unread")), "changed file", " not read"),
+        (sum(map(_chains, beyond)), "call", " beyond the maximum"),
+        (len(report.findings), "new finding", ""),
+        (report.errors_before, "old error", ""),
+    )
+    parts += (f"; {count(number, what)}{how}" for number, what, how in found if number)
     for verb, widened in (("widens", True), ("narrows", False)):
         if modes := [mode for mode, widens in report.modes.items() if widens is widened]:
             parts.append(f"; {verb} in {', '.join(modes)}")
@@ -408,6 +422,9 @@ def as_json(report: DiffReport) -> Object:
             project: [dict(zip(("parent", "child", "change"), edge, strict=True)) for edge in edges]
             for project, edges in report.spawns.items()
         },
+        "limits": [
+            {**shape(limit), "direction": _DIRECTIONS[limit.widened]} for limit in report.limits
+        ],
         "excess": shape(report.excess),
         "findings": shape(report.findings),
         "modes": {mode: _DIRECTIONS[widens] for mode, widens in report.modes.items()},
@@ -435,7 +452,7 @@ def _change(report: DiffReport, change: Change) -> Object:
 
 
 _SEVERITIES: Final = {
-    **dict.fromkeys(("withdrawn", "allow-to-ask"), Severity.NOTE),
+    **dict.fromkeys(("withdrawn", "allow-to-ask", "limit-lowered"), Severity.NOTE),
     **dict.fromkeys(("beyond-maximum", "in-error"), Severity.ERROR),
 }
 
@@ -459,6 +476,11 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
             detail = "\n".join(doc.plain(edit_text(report, edit)) for edit in effect.edits)
             kind = change_kind(row.changes[0])
             found.append(_result(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))
+    for limit in report.limits:
+        kind = "limit-raised" if limit.widened else "limit-lowered"
+        told = doc.plain(_limit_item(limit).head).replace("→", "->")
+        file = limit.place.file if limit.place else elsewhere
+        found.append(_result(kind, f"a limit of `{limit.agent}` changed: {told}", "", file))
     for group in report.excess_by_call:
         difference, chain = group[0].difference, group[0].chain
         named = quoted([call_text(difference.tool, difference.call)])

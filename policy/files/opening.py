@@ -23,11 +23,12 @@ class Overlay(Tree):
 
     tree: Tree
     contents: Mapping[str, bytes | None] = field(repr=False)
+    name: str = ""  # what people call it, if not as the tree below
 
     @property
     def label(self) -> str:
-        """What people call the tree below."""
-        return self.tree.label
+        """What people call it."""
+        return self.name or self.tree.label
 
     @property
     def root(self) -> Path | None:

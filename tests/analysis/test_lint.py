@@ -974,3 +974,38 @@ def test_a_screen_counts_by_severity_what_it_leaves_out() -> None:
     shown = terminal(finding_lines(findings, 1), PageLayout()).splitlines()
     assert shown[0].startswith("error")
     assert shown[1] == "… 3 more (1 warning, 2 notes), shown with --all"
+
+
+LIMITED = """root main
+agent main {
+    allow Read, %s
+    limit depth 1
+}
+agent explore {
+    allow Read, Task(worker)
+}
+agent worker {
+    allow Read
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("starts", "told"),
+    [
+        (
+            "Task",
+            "`Task(worker)` grants nothing in any chain: `limit depth 1` of `main` is reached",
+        ),
+        # Without the limit `main` would not hand it on either.
+        ("Task(explore)", "`Task(worker)` grants nothing in any chain: `main` may not hand it on"),
+    ],
+)
+def test_a_rule_that_a_limit_of_depth_keeps_from_granting_names_the_limit(starts, told) -> None:
+    found = linted({"t.policy": LIMITED % starts}).findings
+    assert [each.message for each in found if each.code == "not-handed-on"] == [told]
+
+
+def test_a_limit_of_depth_is_no_rule_that_decides_nothing() -> None:
+    text = (LIMITED % "Task(explore)").replace(", Task(worker)", "")
+    assert codes({"t.policy": text}) == []

@@ -16,6 +16,7 @@ from policy.hosts.notation import DIALECT
 from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_matcher
 from policy.tables.chain import Chain, SpawnDenied
+from policy.tables.compiled import compiled_from_json, compiled_to_json
 
 FILE = """root a
 agent a {
@@ -89,3 +90,42 @@ def test_a_fork_on_the_last_level_of_claude_code_starts_nobody(reading: str) -> 
     fork = last.spawn("fork")
     assert not spawned(fork, "claude")
     assert fork.decide("Agent", {"subagent_type": "claude"}).effect is Effect.DENY
+
+
+LIMITED = """root main
+agent main {
+    allow Read, Task
+    limit turns 5, depth 1
+}
+agent explore {
+    allow Read, Task(worker)
+}
+agent worker {
+    allow Read
+}
+"""
+
+
+def test_a_refusal_names_the_limit_with_its_agent_and_place() -> None:
+    team = load_tree(Memory({"t.policy": LIMITED}))
+    chain = team.chain("main", "explore")
+    (because,) = chain.decide("Task", {"subagent_type": "worker"}).because
+    told = (because.rule, because.link, str(because.place))
+    assert told == ("limit depth 1", "main", "t.policy:4:20")
+    with pytest.raises(SpawnDenied, match=r"`explore` may not start `worker`: .*main at t.policy"):
+        chain.spawn("worker")
+
+
+@pytest.mark.parametrize(("own", "whose"), [(0, "explore"), (9, "main")])
+def test_the_tighter_of_two_limits_is_named(own: int, whose: str) -> None:
+    text = LIMITED.replace("Task(worker)", f"Task(worker)\n    limit depth {own}")
+    chain = load_tree(Memory({"t.policy": text})).chain("main", "explore")
+    (because,) = chain.decide("Task", {"subagent_type": "worker"}).because
+    assert because.link == whose
+
+
+def test_a_compiled_policy_keeps_the_place_of_a_limit() -> None:
+    team = load_tree(Memory({"t.policy": LIMITED}))
+    again = compiled_from_json(compiled_to_json(team).encode()).chain("main", "explore")
+    call = {"subagent_type": "worker"}
+    assert again.decide("Task", call) == team.chain("main", "explore").decide("Task", call)

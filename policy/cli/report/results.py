@@ -17,7 +17,7 @@ from policy.core.credentials import masked
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Span, visible
 from policy.core.values import evolve, frozen
-from policy.files.trees import Folder, SingleFile, Tree
+from policy.files.trees import Tree
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -242,11 +242,10 @@ def report_results(report: Report, form: str) -> str:
 
 def path_prefix(tree: Tree) -> str:
     """Return the path of *tree* from the working folder, with a slash; or ""."""
-    if not isinstance(tree, Folder | SingleFile):
+    if tree.root is None:
         return ""
-    folder = tree.path if isinstance(tree, Folder) else tree.path.parent
     try:
-        relative = Path(os.path.relpath(folder)).as_posix()
+        relative = Path(os.path.relpath(tree.root)).as_posix()
     except ValueError:  # on another drive
         return ""
     return "" if relative == "." or relative.startswith("..") else f"{relative}/"

@@ -1,0 +1,169 @@
+"""What `policy diff` compares, and which edits and limits it names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from policy.cli import main
+
+TEAM = """root main
+agent main {
+    allow Read, Bash(git diff *), Task
+    limit turns 5, depth 1
+}
+agent explore {
+    allow Read
+}
+agent worker {
+    allow Read
+    trust verified
+}
+"""
+
+
+@pytest.fixture
+def diff(tmp_path, monkeypatch, capsys):
+    """Write files, then compare two sides; return status, output and complaints."""
+    monkeypatch.chdir(tmp_path)
+
+    def comparing(files: dict[str, str], *arguments: str) -> tuple[int, str, str]:
+        for name, text in files.items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text(text)
+        status = main(["diff", *arguments])
+        out, err = capsys.readouterr()
+        return status, " ".join(out.split()), " ".join(err.split())
+
+    return comparing
+
+
+# --- one file beside a folder ------------------------------------------------------
+
+
+def test_a_file_is_compared_with_the_only_file_of_its_kind_in_a_folder(diff) -> None:
+    changed = TEAM.replace("git diff *", "git *")
+    files = {"now/team.policy": TEAM, "now/README.md": "text", "proposal.policy": changed}
+    _, out, _ = diff(files, "now", "proposal.policy")
+    assert "now → proposal.policy in the place of team.policy: 1 edit: widens" in out
+    assert "- allow Bash(git diff *) + allow Bash(git *) team.policy:3" in out
+    assert "whole file" not in out
+    _, out, _ = diff({}, "proposal.policy", "now")
+    assert "proposal.policy in the place of team.policy → now: 1 edit: narrows" in out
+
+
+def test_a_file_is_compared_with_the_file_of_its_name_among_others(diff) -> None:
+    files = {"now/team.policy": TEAM, "now/b.policy": TEAM, "new/team.policy": TEAM}
+    _, out, _ = diff(files, "now", "new/team.policy")
+    assert "no file that may say something about agents differs" in out
+
+
+def test_settings_stand_in_the_place_of_those_of_a_folder_beside_its_other_files(diff) -> None:
+    def settings(*allow: str) -> str:
+        return json.dumps({"permissions": {"allow": allow}})
+
+    now = {
+        "now/.claude/settings.json": settings("Bash(make *)"),
+        "now/.claude/settings.local.json": settings("Bash(npm test)"),
+    }
+    files = now | {"settings.json": settings("Bash(make *)", "Bash(rm *)")}
+    _, out, _ = diff(files, "now", "settings.json")
+    assert "in the place of .claude/settings.json: 1 edit: widens" in out
+
+
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        (["a.policy", "b.policy"], "could replace `a.policy` or `b.policy` of `now`"),
+        (["one/t.policy", "two/t.policy"], "could replace `one/t.policy` or `two/t.policy`"),
+        ([".claude/settings.json"], "replaces no file of `now`"),
+    ],
+)
+def test_a_file_that_may_replace_several_or_none_is_refused(diff, there, told) -> None:
+    files = {f"now/{name}": "{}" if name.endswith("json") else TEAM for name in there}
+    status, out, err = diff(files | {"t.policy": TEAM}, "now", "t.policy")
+    assert (status, out) == (2, "")
+    assert told in err
+    assert "name a file instead of `now`" in err
+
+
+# --- limits ------------------------------------------------------------------------
+
+
+def test_limits_that_decide_no_call_are_told_and_count(diff) -> None:
+    raised = TEAM.replace("turns 5", "turns 50").replace("verified", "trusted")
+    files = {"a/t.policy": TEAM, "b/t.policy": raised}
+    status, out, _ = diff(files, "a", "b", "--fail-on", "widened")
+    assert status == 1
+    assert "no call is decided differently; 2 limits raised" in out
+    assert "main turns 5 → 50 t.policy:2 worker trust verified → trusted t.policy:9" in out
+    assert "without effect" not in out
+    status, out, _ = diff({}, "b", "a", "--fail-on", "widened")
+    assert (status, "2 limits lowered" in out) == (0, True)
+    assert diff({}, "b", "a", "--fail-on", "any")[0] == 1
+
+
+def test_a_limit_that_is_gone_is_raised(diff) -> None:
+    files = {"a/t.policy": TEAM, "b/t.policy": TEAM.replace("turns 5, ", "")}
+    _, out, _ = diff(files, "a", "b", "--format", "json")
+    (limit,) = json.loads(out)["limits"]
+    assert [limit[key] for key in ("agent", "limit", "old", "new", "direction")] == [
+        *("main", "turns", 5, None, "widened")
+    ]
+
+
+def test_a_limit_is_a_result_of_every_format_of_results(diff) -> None:
+    files = {"a/t.policy": TEAM, "b/t.policy": TEAM.replace("turns 5", "turns 50")}
+    for form in ("github", "sarif", "junit"):
+        assert "limit-raised" in diff(files, "a", "b", "--format", form)[1]
+
+
+# --- all edits that make a change ----------------------------------------------------
+
+
+def blocks(diff, old: str, new: str) -> list[tuple[set[str], set[str]]]:
+    """Return the edits of each block, and the calls that they change."""
+    _, out, _ = diff({"a/t.policy": old, "b/t.policy": new}, "a", "b", "--format", "json")
+    found = json.loads(out)
+    return [
+        (
+            {edit["added"] or edit["removed"] for edit in block["edits"]},
+            {call["input"].get("subagent_type", call["tool"])
+             for row in block["effects"] for call in row["witnesses"]},
+        )
+        for block in found["edits"]
+    ]  # fmt: skip
+
+
+def test_a_start_below_the_limit_of_depth_is_made_by_the_limit_and_the_rule(diff) -> None:
+    new = TEAM.replace("depth 1", "depth 2")
+    new = new.replace("agent explore {\n    allow Read", "agent explore {\n    allow Read, Task")
+    assert {"depth 2", "Task"} in [edits for edits, _ in blocks(diff, TEAM, new)]
+
+
+def test_a_call_that_two_agents_denied_is_made_possible_by_both_edits(diff) -> None:
+    old = """root main
+agent main {
+    allow Bash, Task
+    deny Bash(git push *)
+}
+agent explore {
+    allow Bash
+    deny Bash(rm *), Bash(git push *)
+}
+"""
+    new = "\n".join(line for line in old.splitlines() if "deny" not in line)
+    first, second = "deny Bash(git push *)", "deny Bash(rm *), Bash(git push *)"
+    found = [edits for edits, _ in blocks(diff, old, new)]
+    assert {first} in found
+    assert {first, second} in found
+
+
+def test_an_edit_that_a_start_does_not_need_is_not_named(diff) -> None:
+    old = TEAM.replace("allow Read\n}", "allow Read, Task(worker)\n}", 1)
+    new = old.replace("depth 1", "depth 2").replace("diff *), Task", "diff *), Task(*)")
+    assert ({"depth 2"}, {"worker"}) in [
+        (edits, calls & {"worker"}) for edits, calls in blocks(diff, old, new)
+    ]
