@@ -49,6 +49,10 @@ def _decider(text: str, file: RuleFile | None) -> RecordDecider:
 
 _SPAWNS: Final = frozenset({SPAWN_TOOL, "Agent"})
 
+# Why calls are left out that no policy is to cover.
+_DENIED: Final = "the call is denied"
+_START: Final = "the chains of the other calls say which agents are started"
+
 
 @frozen
 class UsedCall:
@@ -93,9 +97,9 @@ class _Bare:
             if effect is None:
                 raise PolicyError("the log does not say what the call got")
             if effect is Effect.DENY:
-                raise PolicyError("the call is denied")
+                raise PolicyError(_DENIED)
             if call.tool in _SPAWNS:
-                raise PolicyError("the chains of the other calls say which agents are started")
+                raise PolicyError(_START)
             chain = call.chain if self._file is None else call.chain[:1]
             asked = chain, call.tool, call.call, effect, call.cwd, call.project
             return UsedCall(*asked, times=0, rules=self._rules_for(call))
@@ -433,6 +437,12 @@ class Proposal:
     # Why it is not proven that nothing exceeds the policy in force, if there is one.
     why: tuple[str, ...] = ()
 
+    @property
+    def lost(self) -> int:
+        """How many lines are left out that a policy might have to cover."""
+        expected = (_DENIED, _START)
+        return sum(lines for why, (lines, _) in self.left_out.items() if why not in expected)
+
 
 def propose(
     records: Iterable[Record | LogProblem],
@@ -455,7 +465,8 @@ def propose(
     if not calls:
         msg = "the logs hold no call to cover"
         if left_out:
-            msg += ": " + "; ".join(f"{first}: {why}" for why, (_, first) in left_out.items())
+            whys = (f"{places[0]}: {why}" for why, (_, places) in left_out.items())
+            msg += f": {'; '.join(whys)}"
         told = "name the policy in force with --policy, other logs, or the first agent with --root"
         raise PolicyError(msg, help=told)
     draft = _Draft(calls, decider, least, file, bare.dialect)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from policy.analysis.friction import Friction, FrictionGroup
 
 _MOST = 40
+_CALLS = 3  # of one row
+_PLACES = 3  # of lines that are not decided for one reason
 
 # The home folder of the calls.
 HOME: Final = str(Path("~").expanduser())
@@ -84,14 +86,15 @@ def _blocks(found: Replay, logs: int, label: str, most: int | None) -> list[doc.
         f" {count(calls, 'call')} ({found.distinct:,} distinct) in {count(logs, 'log')}"
     )
     lost = f"; {found.lines - calls:,} not decided" if found.undecided else ""
-    blocks: list[doc.Block] = [doc.Paragraph(told + lost, "strong"), *_lost(found.undecided)]
+    blocks: list[doc.Block] = [doc.Paragraph(told + lost, "strong")]
+    blocks += not_decided(found.undecided, most)
     if unsaid := _unsaid(found):
         now = ", ".join(f"{number:,} {VERBS[effect]}" for effect, number in sorted(unsaid.items()))
         blocks.append(doc.Paragraph(f"the log does not say what these calls got; now: {now}"))
     for title, widened in (("granted more", True), ("granted less", False)):
         members = [each for each in found.changes if each.widened is widened]
         if members:
-            rows = tuple(_row(each) for each in members[:most])
+            rows = tuple(_row(each, most) for each in members[:most])
             table = doc.Grid(("", "call", "chain", "calls, first at", "why now"), rows)
             total = count(sum(each.calls for each in members), "call")
             left = doc.more(len(members) - len(rows))
@@ -99,15 +102,21 @@ def _blocks(found: Replay, logs: int, label: str, most: int | None) -> list[doc.
     return blocks
 
 
-def _lost(undecided: Undecided) -> Iterator[doc.Block]:
-    for why, (number, first) in undecided.items():
-        yield doc.Paragraph(f"not decided: {count(number, 'line')}, first {first}: {why}")
+def not_decided(
+    undecided: Undecided, most: int | None, told: str = "not decided"
+) -> Iterator[doc.Block]:
+    """Yield why lines of the logs were not decided, and where they are."""
+    for why, (number, places) in undecided.items():
+        shown = [doc.Ink(place, "file") for place in places[: most and _PLACES]]
+        left = [f"{number - len(shown):,} more"] if number > len(shown) else []
+        yield doc.Paragraph((f"{told}: {why} (", doc.joined([*shown, *left]), ")"))
 
 
-def _row(each: Replayed) -> tuple[doc.Text, ...]:
+def _row(each: Replayed, most: int | None) -> tuple[doc.Text, ...]:
+    calls = (logged_call(one.tool, one.call) for one in each.members)
     return (
         arrow(each.before, each.after.effect),
-        logged_call(each.tool, each.example.call),
+        doc.joined(calls, most=most and _CALLS),
         doc.Ink(chain_text(each.chain), "agent"),
         (f"{_times(each.calls, each.distinct)}, ", doc.Ink(each.example.source, "file")),
         because_text(each.after, each.chain[-1]),
@@ -138,7 +147,8 @@ def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
     distinct = sum(group.distinct for group in found.groups)
     calls = count(found.calls, "call")
     told = f"{found.held:,} of {calls} do not run without confirmation ({distinct:,} distinct)"
-    blocks: list[doc.Block] = [doc.Paragraph(told, "strong"), *_lost(found.undecided)]
+    blocks: list[doc.Block] = [doc.Paragraph(told, "strong")]
+    blocks += not_decided(found.undecided, most)
     alike = doc.grouped(found.groups, lambda one: (one.chain, one.obstacle, bool(one.rules)))
     alike.sort(key=lambda groups: -sum(group.calls for group in groups))
     rows = tuple(_friction_row(groups, most) for groups in alike[:most])

@@ -12,7 +12,7 @@ from policy.analysis.records.logs import log_files
 from policy.analysis.records.replay import RecordDecider
 from policy.analysis.suggest import Proposal, propose
 from policy.cli.console import Console, publish
-from policy.cli.replay import HOME, records
+from policy.cli.replay import HOME, not_decided, records
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import FileContent, Object, shape
 from policy.cli.report.words import call, chain_text, count
@@ -35,23 +35,23 @@ def run(options: argparse.Namespace, console: Console) -> int:
     report = doc.Report(
         "A policy that covers logged calls",
         partial(_json, proposal),
-        lambda _: [*_notes(proposal, proven=decider is not None), *shown],
+        lambda most: [*_notes(proposal, most, proven=decider is not None), *shown],
+        _MOST,
         content="" if shown else proposal.text,
     )
     publish(report, options, console)
-    return int(bool(proposal.uncovered or proposal.why))
+    return int(bool(proposal.uncovered or proposal.lost or proposal.why))
 
 
-def _notes(proposal: Proposal, *, proven: bool) -> Iterator[doc.Block]:
+def _notes(proposal: Proposal, most: int | None, *, proven: bool) -> Iterator[doc.Block]:
     rules = f"{count(proposal.rules, 'rule')} for {count(proposal.agents, 'agent')}"
     yield doc.Paragraph(f"covered: {count(proposal.covered, 'call')}, by {rules}")
-    for each in proposal.uncovered[:_MOST]:
+    for each in proposal.uncovered[:most]:
         told = (f"not covered: {each.effect} ", call(each.tool, each.arguments))
         yield doc.Paragraph((*told, f"  ({chain_text(each.chain)}): {each.why}"))
-    if (left := len(proposal.uncovered) - _MOST) > 0:
-        yield doc.Paragraph(f"not covered: {left:,} more")
-    for why, (number, first) in proposal.left_out.items():
-        yield doc.Paragraph(f"left out: {count(number, 'line')}, first {first}: {why}")
+    if (left := len(proposal.uncovered) - (most or 0)) > 0 and most:
+        yield doc.Paragraph(f"not covered: {left:,} more, shown with --all")
+    yield from not_decided(proposal.left_out, most, "left out")
     if not proven:
         yield doc.Paragraph("not compared with a policy in force: name one with --policy")
     elif not proposal.why:

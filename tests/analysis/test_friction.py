@@ -133,7 +133,7 @@ def test_the_most_frequent_comes_first_and_calls_are_counted() -> None:
 
 def test_a_line_that_holds_no_call_is_named() -> None:
     log = found(bash("make a"), LogProblem("a.jsonl:2", "this is not JSON"))
-    assert log.undecided == {"this is not JSON": (1, "a.jsonl:2")}
+    assert log.undecided == {"this is not JSON": (1, ("a.jsonl:2",))}
 
 
 def test_a_rule_of_an_agent_above_is_named_with_the_agent() -> None:

@@ -91,10 +91,10 @@ def test_what_cannot_be_decided_is_counted_with_its_first_place():
     ]
     found = replay(log, decider(OLD))
     assert found.undecided == {
-        "this is not JSON": (2, "a:1"),
-        "arguments were kept from the log": (4, "a:3"),
-        "the log does not say which agent called": (1, "a:4"),
-        "there is no agent `nobody`": (1, "a:5"),
+        "this is not JSON": (2, ("a:1", "a:2")),
+        "arguments were kept from the log": (4, ("a:3",)),
+        "the log does not say which agent called": (1, ("a:4",)),
+        "there is no agent `nobody`": (1, ("a:5",)),
     }
     assert found.lines == 8
 
@@ -209,7 +209,7 @@ def test_lines_that_are_not_decided_fail_too(folder, capsys):
     log.write_text(log.read_text().splitlines()[1] + "\nx\n")
     arguments = ["replay", str(log), "--policy", str(folder / "old")]
     assert main(arguments) == 0
-    assert "not decided: 1 line, first" in capsys.readouterr().out
+    assert "not decided: this is not JSON" in capsys.readouterr().out
     assert main([*arguments, "--fail-on", "widened"]) == 1
 
 
@@ -263,3 +263,22 @@ def test_check_writes_whose_agents_they_are_where_several_have_such_a_root(tmp_p
 def test_a_decider_says_which_agent_there_is_none_of():
     with pytest.raises(PolicyError, match="there is no agent `x`"):
         decider(OLD).decide(call("ls", "x"))
+
+
+def test_a_row_shows_the_calls_that_differ_and_all_of_them_on_request(tmp_path, capsys):
+    record, policy = tmp_path / "calls.jsonl", tmp_path / "t.policy"
+    policy.write_text("root main\nagent main {\n    allow Read\n}\n")
+    commands = [f"git push {place}" for place in "abcdef"]
+    record.write_text(
+        "".join(
+            json.dumps({"tool": "Bash", "input": {"command": one}, "effect": "allow"}) + "\n"
+            for one in commands
+        )
+    )
+    main(["replay", str(record), "--policy", str(policy)])
+    out = " ".join(capsys.readouterr().out.split())
+    assert all(f"Bash({one})" in out for one in commands[:3])
+    assert "3 more" in out
+    main(["replay", str(record), "--policy", str(policy), "--all", "--format", "markdown"])
+    out = capsys.readouterr().out
+    assert all(f"Bash({one})" in out for one in commands)

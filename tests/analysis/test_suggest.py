@@ -133,7 +133,7 @@ def test_agents_are_started_as_they_were_and_get_what_they_need():
 def test_what_is_denied_is_left_out():
     current = decider()
     found = propose([bash("curl x"), bash("git log")], current)
-    assert found.left_out == {"the call is denied": (1, "")}
+    assert found.left_out == {"the call is denied": (1, ("",))}
     assert lines(found) == ["allow Bash(git log)"]
 
 
@@ -526,3 +526,32 @@ def test_an_error_names_the_line_of_the_log():
     call = Record((), "Bash", {"command": "ls"}, Effect.ALLOW, source="a:7")
     with pytest.raises(PolicyError, match="a:7: the log does not say which agent called"):
         propose([call])
+
+
+LEFT_OUT = [
+    ("garbage", 1, "left out: this is not JSON (calls.jsonl:"),
+    (json.dumps({"tool": "Bash", "input": {"command": "git diff $x"}, "chain": ["main"]}), 1, "left"),
+    (json.dumps({"tool": "Bash", "input": {"command": "rm x"}, "chain": ["main"]}), 0, "is denied"),
+]
+
+
+@pytest.mark.parametrize(("line", "status", "told"), LEFT_OUT)
+def test_a_line_that_is_left_out_fails_unless_its_call_is_denied(
+    line: str, status: int, told: str, folder, capsys
+) -> None:
+    with Path("calls.jsonl").open("a") as log:
+        log.write(f"{line}\n")
+    assert main(["suggest", "calls.jsonl", "--policy", "."]) == status
+    assert told in capsys.readouterr().err
+
+
+def test_every_line_that_is_left_out_is_named(folder, capsys) -> None:
+    with Path("calls.jsonl").open("a") as log:
+        log.writelines("garbage\n" for _ in range(6))
+    before = len(Path("calls.jsonl").read_text().splitlines()) - 6
+    main(["suggest", "calls.jsonl", "--policy", "."])
+    err = " ".join(capsys.readouterr().err.split())
+    named = ", ".join(f"calls.jsonl:{before + number}" for number in (1, 2, 3))
+    assert f"this is not JSON ({named}, 3 more)" in err
+    main(["suggest", "calls.jsonl", "--policy", ".", "--all"])
+    assert f"calls.jsonl:{before + 6})" in capsys.readouterr().err

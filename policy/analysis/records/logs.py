@@ -98,8 +98,8 @@ def _parsed(text: bytes | str, source: str) -> object:
     """Return the value of JSON text, which is a `LogProblem` where it is none."""
     try:
         return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return LogProblem(source, f"this is not JSON: {str(error)[:100]}")
+    except (ValueError, RecursionError):
+        return LogProblem(source, "this is not JSON")
 
 
 _EFFECTS: Final = {effect.value: effect for effect in Effect}

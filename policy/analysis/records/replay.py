@@ -7,28 +7,40 @@ million lines cost what their distinct calls cost, and reading them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
-from policy.core.values import define, evolve, frozen
+from policy.core.values import define, evolve, field, frozen
 from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.placement import ProjectFolders
 from policy.tables.projects import Projects
 
+# Lines that are named for each reason: a log may have millions.
+_MOST_PLACES: Final = 100
 
-class Undecided(dict[str, tuple[int, str]]):
-    """Why lines of a log were not decided -> how many, and where the first is."""
+
+class Undecided(dict[str, tuple[int, tuple[str, ...]]]):
+    """Why lines of a log were not decided -> how many, and where the first of them are."""
+
+    def add(self, why: str, record: Record | LogProblem) -> None:
+        """Count a line, or the equal lines of a log that was counted first."""
+        lines, places = self.get(why, (0, ()))
+        places = (*places, record.source) if len(places) < _MOST_PLACES else places
+        self[why] = lines + record.times, places
 
     def as_json(self) -> list[dict[str, object]]:
         """Return the value for programs."""
-        return [{"why": why, "lines": lines, "first": at} for why, (lines, at) in self.items()]
+        return [
+            {"why": why, "lines": lines, "first": places[0], "places": list(places)}
+            for why, (lines, places) in self.items()
+        ]
 
 
 class RecordDecider:
@@ -87,6 +99,18 @@ class Replayed:
     example: Record  # one of them
     calls: int = 0  # how many they are
     distinct: int = 0  # how many of them differ
+    _members: list[Record] = field(factory=list, repr=False)
+
+    def add(self, record: Record) -> None:
+        """Add a call that differs from the others; those that did not change are counted alone."""
+        self.distinct += 1
+        if self.changed:
+            self._members.append(record)
+
+    @property
+    def members(self) -> Sequence[Record]:
+        """Those that differ, where they are decided differently."""
+        return self._members
 
     @property
     def changed(self) -> bool:
@@ -146,7 +170,7 @@ def replay(
         key = record.chain, record.tool, before, after.effect, after.reason, after.because
         made = Replayed(record.chain, record.tool, before, after, record)
         found = outcomes.setdefault(key, made)
-        found.distinct += 1
+        found.add(record)
         return found
 
     undecided = Undecided()
@@ -190,8 +214,7 @@ def each_answered(
             if key not in known:
                 known[key] = answer(asked)
         except PolicyError as error:
-            count, first = undecided.get(error.message, (0, record.source))
-            undecided[error.message] = count + record.times, first
+            undecided.add(error.message, record)
         else:
             yield asked, known[key]
 
