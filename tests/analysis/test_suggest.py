@@ -530,7 +530,11 @@ def test_an_error_names_the_line_of_the_log():
 
 LEFT_OUT = [
     ("garbage", 1, "left out: this is not JSON (calls.jsonl:"),
-    (json.dumps({"tool": "Bash", "input": {"command": "git diff $x"}, "chain": ["main"]}), 1, "left"),
+    (
+        json.dumps({"tool": "Bash", "input": {"command": "git diff $x"}, "chain": ["main"]}),
+        1,
+        "left",
+    ),
     (json.dumps({"tool": "Bash", "input": {"command": "rm x"}, "chain": ["main"]}), 0, "is denied"),
 ]
 
