@@ -8,7 +8,15 @@ from itertools import takewhile
 from typing import Final
 from urllib.parse import urlsplit
 
-from policy.commands.reader import DIFFER, UNKNOWN, UNSEEN, Command, read_command
+from policy.commands.reader import (
+    DIFFER,
+    IN_DOCUMENT,
+    IN_STATEMENT,
+    UNKNOWN,
+    UNSEEN,
+    Command,
+    read_command,
+)
 from policy.core import expressions as re
 from policy.core.credentials import masked
 from policy.core.decision import HIDDEN_TEXT, Clause, Does, Reason
@@ -348,6 +356,8 @@ _KINDS: Final = {
     "goes to more than one folder": "a command that goes to more than one folder",
     "starts a background command": "a command in the background",
     "does not quote its word": "a here-document whose last word is not quoted",
+    IN_DOCUMENT: "a here-document",
+    IN_STATEMENT: "a statement of the shell",
     UNSEEN: "syntax that is not looked into",
     UNKNOWN: "text that is not known before it runs",
     DIFFER: "text that not all shells read alike",

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 
 from policy.commands.knowledge import Shell
+from policy.core import expressions as re
 from policy.core.values import Any, Final, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import CONTROLS
@@ -96,6 +97,25 @@ KEYWORDS: Final = frozenset(
     "if then elif else fi for while until do done case esac select function coproc time"
     " ! { }".split()
 )
+# What is said of a part that is no command: words of the shell's grammar, lines of a document.
+IN_STATEMENT: Final = "is part of a statement that no rule can allow"
+IN_DOCUMENT: Final = "is a line of a here-document, which no rule can allow"
+_BEGINS_STATEMENT: Final = KEYWORDS - {"time"}
+_DOCUMENT: Final = re.compile(
+    r"<<-?[ \t]*(['\"]?)([\w.-]+)\1([^\n]*)\n.*?(?:^\t*\2[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+
+
+def why_no_command(part: CommandPart, text: str) -> str:
+    """Return what a part of the command *text* is where it is no command; "" for a command."""
+    if part.text.partition(" ")[0] in _BEGINS_STATEMENT:
+        return IN_STATEMENT
+    if "<<" not in text:
+        return ""
+    outside = _DOCUMENT.sub(r"\3 ", text)
+    return "" if " ".join(part.text.split()) in " ".join(outside.split()) else IN_DOCUMENT
+
+
 SHELLS: Final = frozenset("bash sh zsh dash ksh mksh ash hush rbash".split())
 BOXES: Final = frozenset({"busybox", "toybox"})
 

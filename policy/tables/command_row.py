@@ -14,6 +14,7 @@ from policy.commands.reader import (
     host_shell,
     in_home,
     read_command,
+    why_no_command,
 )
 from policy.core.decision import HIDDEN_TEXT, Does, Reason
 from policy.core.effect import Effect
@@ -193,22 +194,25 @@ def pieces(row: Row, call: Mapping[str, object]) -> Iterable[_Piece]:
     if kind not in (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL) or row.constant is not None:
         return ()
     try:
-        command = _read(argument_text(row.argument, dialect, call), kind, dialect)
+        written = argument_text(row.argument, dialect, call)
+        command = _read(written, kind, dialect)
     except Unreadable:
         return ()
-    found = {piece[:2]: piece for piece in _pieces(row, command, row.first_parameter(call))}
+    limit = row.first_parameter(call)
+    found = {piece[:2]: piece for piece in _pieces(row, command, written, limit)}
     return [
         (does, text.replace(SOME_VALUE, HIDDEN_TEXT), outcome, why)
         for does, text, outcome, why in found.values()
     ]
 
 
-def _pieces(row: Row, command: Command, limit: int) -> Iterator[_Piece]:
+def _pieces(row: Row, command: Command, written: str, limit: int) -> Iterator[_Piece]:
     rules = rules_of(row)
     said = [(part, rules.part_outcome(row, part, limit)) for part in command.parts]
     for part, outcome in said:
         if part.text:
-            yield Does.RUNS, part.text, outcome, ""
+            why = "" if outcome.entries else why_no_command(part, written)
+            yield Does.HIDES if why else Does.RUNS, part.text, outcome, why
     doubted = unsure(row.ruleset)
     hidden = [outcome for part, outcome in said if not part.text or outcome is doubted]
     for file, outcome in rules.opened(row, command, [outcome for _, outcome in said]):

@@ -186,3 +186,20 @@ def test_the_command_shows_one_row_for_each_cause(tmp_path, capsys) -> None:
         ],
         ["| 1", "a loop", "`Bash(for f in a; do x $f; done)`", "no rule can", " |"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("for f in a b; do echo $f; done", "a loop"),
+        ("cat <<EOF\nhello\nEOF", "a here-document"),
+        ("if true; then ls; fi", "a condition"),
+        ("echo $(date)", "a command substitution"),
+        ("echo $x", "a variable"),
+    ],
+)
+def test_under_our_notation_what_no_rule_can_know_is_a_group_of_its_own(command, kind) -> None:
+    text = "root main\nagent main {\n    allow Read, Bash(echo *), Bash(date)\n}\n"
+    policy = RecordDecider(load_tree(Memory({"t.policy": text})), "attenuated")
+    (group,) = friction([Record(("main",), "Bash", {"command": command})], policy).groups
+    assert group.obstacle.kind == kind

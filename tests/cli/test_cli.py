@@ -734,3 +734,37 @@ def test_an_audit_of_nothing_says_so_beside_what_it_found(run, tmp_path, monkeyp
     assert status == 2
     assert out.startswith("only: no file here says what an agent may do\n")
     assert "away  a link that leads out of the folder" in out
+
+
+LOOP = "for f in a b; do echo $f; done"
+DOCUMENT = "cat <<EOF\nhello && rm x\nEOF\necho a"
+
+
+@pytest.mark.parametrize(
+    ("command", "grammar", "runs"),
+    [
+        (LOOP, ["for f in a b", "do echo $f", "done"], []),
+        (DOCUMENT, ["hello", "rm x", "EOF"], ["cat", "echo a"]),
+        ("if true; then ls; fi", ["if true", "then ls", "fi"], []),
+        ("ls <<< x", [], ["ls"]),
+    ],
+)
+def test_grammar_and_lines_of_documents_are_not_told_as_commands_that_run(
+    command: str, grammar: list[str], runs: list[str], run, tmp_path
+) -> None:
+    file = tmp_path / "t.policy"
+    file.write_text("agent main {\n    allow Read, Bash(git *)\n}\n")
+    call = f"Bash({json.dumps({'command': command})})"
+    _, out, _ = run("check", str(file), call, "--format", "json")
+    clauses = json.loads(out)["clauses"]
+    told = {does: [c["text"] for c in clauses if c["does"] == does] for does in ("runs", "hides")}
+    assert told["runs"] == runs
+    assert told["hides"][: len(grammar)] == grammar
+
+
+def test_a_rule_that_denies_a_line_of_a_document_is_told(run, tmp_path) -> None:
+    file = tmp_path / "t.policy"
+    file.write_text("agent main {\n    allow Read, Bash(git *)\n    deny Bash(rm *)\n}\n")
+    call = f"Bash({json.dumps({'command': DOCUMENT})})"
+    _, out, _ = run("check", str(file), call)
+    assert "deny  runs `rm x` (deny Bash(rm *))" in out
