@@ -28,7 +28,7 @@ from policy.adapters import messages
 from policy.analysis.records.record import Record, Recorder
 from policy.core.decision import Decision
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError
+from policy.core.errors import A_CHAIN, AN_AGENT, PolicyError, expect
 from policy.core.memory import Memo
 from policy.core.source import quoted, visible
 from policy.core.values import evolve, field, frozen
@@ -148,9 +148,10 @@ class Guard:
         home: str | os.PathLike[str] = "~",
         recorder: Recorder | None = None,
     ) -> None:
-        if not hasattr(chain, "names"):
-            msg = f"expected a chain, found {chain!r}: pass `policy.load(FOLDER).chain(AGENT)`"
-            raise TypeError(msg)
+        expect(A_CHAIN, "chain", chain, Chain)
+        for argument, named in (("names", names), ("starts", starts)):
+            wanted = 'a mapping of names, e.g. `{"search": "WebSearch"}`,'
+            expect(wanted, argument, {} if named is None else named, Mapping)
         # All but the last two is shared with the guards of the other agents of the program.
         self._root = chain
         self._names, self._prefix = dict(names or {}), prefix
@@ -182,11 +183,13 @@ class Guard:
         Raises:
             PolicyError: the policy has no such agent.
         """
+        expect(AN_AGENT, "name", name, str)
         self._check_known(name)
         return self._other(name, None)
 
     def at(self, chain: Chain) -> Guard:
         """Return the guard of the last agent of *chain*, for a runtime that passes chains on."""
+        expect(A_CHAIN, "chain", chain, Chain)
         return self._other(chain.names[-1], lambda: chain)
 
     def where(self, find: Callable[[], Chain]) -> Guard:

@@ -16,7 +16,7 @@ from policy.compare.compare import Known
 from policy.compare.witness import Difference
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError
+from policy.core.errors import A_WORKSPACE, PolicyError, expect
 from policy.core.finding import Severity
 from policy.core.memory import seldom_collecting
 from policy.core.progress import steps
@@ -152,6 +152,8 @@ def diff_workspaces(
 
     What comparisons found so far is *known*; what is found is added.
     """
+    expect(A_WORKSPACE, "old", old, Workspace)
+    expect(A_WORKSPACE, "new", new, Workspace)
     changes: list[Change] = []
     known = {} if known is None else known
     why: dict[str, None] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policy.core.source import Place, Span, visible
+from policy.core.source import Place, Span, cited, visible
 
 
 class PolicyError(Exception):
@@ -37,7 +37,8 @@ class PolicyError(Exception):
         return self.span.place if self.span else Place(self.file or "<policy>")
 
     def __str__(self) -> str:
-        return show(self.message, self.span, help=self.help, place=self.place)
+        place = self.place if self.span or self.file else None
+        return show(self.message, self.span, help=self.help, place=place)
 
 
 class PolicyErrors(PolicyError):
@@ -50,6 +51,21 @@ class PolicyErrors(PolicyError):
 
     def __str__(self) -> str:
         return "\n".join(str(error) for error in self.errors)
+
+
+def expect(wanted: str, argument: str, given: object, kind: type | tuple[type, ...]) -> None:
+    """Raise TypeError for an argument that is not of *kind*; *wanted* says what to pass."""
+    if not isinstance(given, kind):
+        raise TypeError(f"expected {wanted} as `{argument}`, found {cited(given)}")
+
+
+# What callers pass, for `expect`.
+AN_AGENT = "the name of an agent"
+A_CHAIN = "a chain, e.g. `policy.load(FOLDER).chain(AGENT)`,"
+A_PATH = "the path of a folder or a file"
+A_TABLE = "a table, e.g. `policy.load(FOLDER).chain(AGENT).table`,"
+A_TEXT = "a text"
+A_WORKSPACE = "a workspace, e.g. `policy.load(FOLDER)`,"
 
 
 _CONTEXT = 100  # characters of a line that are shown

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from policy.core.errors import A_PATH, expect
 from policy.core.finding import Finding, Severity
 from policy.core.memory import seldom_collecting
 from policy.core.values import evolve, frozen
@@ -75,7 +77,9 @@ def load(
 
     Raises:
         PolicyError: *path* is none of these.
+        TypeError: *path* is no path.
     """
+    expect(A_PATH, "path", path, (str, os.PathLike))
     return load_tree(open_tree(str(path)), front_ends=front_ends, root=root)
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from policy.core import expressions as re
-from policy.core.errors import PolicyError, PolicyErrors
+from policy.core.errors import PolicyError, PolicyErrors, expect
 from policy.core.limits import FILE_BYTES, PATTERN_CHARACTERS, RULES
 from policy.core.source import Source, Span
 from policy.language.grammars import Node, Parser, Token, Unexpected, tables
@@ -24,6 +24,7 @@ def parse_matcher(text: str, span: Span | None = None) -> Matcher:
 
     Raises PolicyError: it underlines the mistake if the file spells the text as it is, else all.
     """
+    expect("a rule, e.g. `Bash(git *)`,", "text", text, str)
     if span is None:
         span = Source("<rule>", text).span(0, len(text))
     if len(text) > PATTERN_CHARACTERS:
@@ -68,6 +69,7 @@ def _within(span: Span, text: str, mistake: Mistake) -> Span:
 
 def parse_notation(source: Source) -> Document:
     """Return the tree of a file of our own notation. Raises PolicyErrors: all its mistakes."""
+    expect('a source, e.g. `policy.Source("team.policy", TEXT)`,', "source", source, Source)
     size = len(source.text.encode("utf-8", "surrogatepass"))
     if size > FILE_BYTES:
         message = f"expected a file of at most {FILE_BYTES:,} bytes, found {size:,}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
+from policy.core.errors import expect
 from policy.language.mistakes import WORDS
 from policy.language.syntax import (
     Agent,
@@ -32,6 +33,7 @@ _COLUMN: Final = len("delegate") + 2
 
 def print_document(document: Document) -> str:
     """Return *document* in canonical form, ending in a line break."""
+    expect("a document, as `policy.parse_notation` returns it,", "document", document, Document)
     lines: list[str] = []
     apart = False  # whether a statement stands before, to be set off by a blank line
     for node in document.body:

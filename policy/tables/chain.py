@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from policy.core.decision import Because, Clause, Decision, Reason
 from policy.core.effect import Effect
+from policy.core.errors import AN_AGENT, expect
 from policy.core.values import Final, Protocol, evolve, field, frozen
 from policy.tables.table import SPAWN_TOOL, Bounds, Table
 
@@ -288,6 +289,7 @@ class Chain:
             SpawnDenied: a link denies it, a limit of depth is reached, or there
                 is no such agent.
         """
+        expect(AN_AGENT, "agent", agent, str)
         last = self.links[-1]
         decision = self.most_spawning(agent) if said is None else self.spawning(agent, said)
         if decision.effect is Effect.DENY:

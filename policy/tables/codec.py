@@ -21,7 +21,7 @@ import policy
 from policy.commands import knowledge
 from policy.core import limits
 from policy.core.call_json import parsed
-from policy.core.errors import PolicyError
+from policy.core.errors import A_TABLE, A_TEXT, PolicyError, expect
 from policy.core.source import cited, visible
 from policy.core.values import attributes, stated
 from policy.patterns.pattern import Pattern, PatternKind
@@ -342,6 +342,7 @@ def _unsealed(data: bytes) -> tuple[dict[str, Any], str]:
 
 def table_to_json(table: Table) -> str:
     """Return *table* as JSON: equal values give equal text, byte for byte."""
+    expect(A_TABLE, "table", table, Table)
     return dumped("table", table)
 
 
@@ -351,5 +352,6 @@ def table_from_json(text: str) -> Table:
     Raises:
         PolicyError: it is none, or not the one it says it is.
     """
+    expect(A_TEXT, "text", text, str)
     table: Table = loaded(text.encode("utf-8", "surrogatepass"), "table", Table, "<table>")[0]
     return table

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from policy.core import limits
-from policy.core.errors import PolicyError
+from policy.core.errors import A_PATH, A_WORKSPACE, PolicyError, expect
 from policy.core.source import cited
 from policy.core.values import evolve
 from policy.tables.chain import Attenuated, plain_call
@@ -29,6 +29,7 @@ def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compil
         PolicyError: it cannot be read, is none, is of another version, or not the one
             it says it is.
     """
+    expect(A_PATH, "path", path, (str, os.PathLike))
     label = str(path)
     try:
         # A pipe without a writer would block for ever.
@@ -48,12 +49,14 @@ def compiled_from_json(data: bytes, label: str = "<compiled>") -> Compiled:
     Raises:
         PolicyError: it is none, is of another version, or not the one it says it is.
     """
+    expect("the bytes of a compiled policy", "data", data, bytes)
     projects, digest = loaded(data, "projects", tuple[CompiledProject, ...], label)
     return Compiled(label, projects, digest)
 
 
 def compiled_to_json(found: Projects[Any]) -> str:
     """Return the compiled policy of a workspace: equal projects give equal text."""
+    expect(A_WORKSPACE, "found", found, Projects)
     projects = tuple(map(_compiled, found.projects))
     return dumped("projects", projects)
 

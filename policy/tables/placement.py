@@ -24,7 +24,7 @@ from policy.tables.calls import Unreadable, argument_text
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.entry import strictness
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
-from policy.tables.table import Ceiling, LinkedRules, Table
+from policy.tables.table import NO_CALL, Ceiling, LinkedRules, Table, no_arguments
 
 # How many tables a place keeps, with links and without, and decisions by their text.
 _LINKED: Final = 64
@@ -525,7 +525,7 @@ class PlacedTable:
     def _tool(self, tool: str) -> _Tool:
         return self._tools.get(tool) or self._tools.keep(tool, _Tool(self.own, self.moved, tool))
 
-    def decide(self, tool: str, call: _Call, *, checked: bool = False) -> Decision:
+    def decide(self, tool: str, call: _Call = NO_CALL, *, checked: bool = False) -> Decision:
         """Return what a call gets here, and raise as `Table.decide` does."""
         try:
             known = self._tools.get(tool)
@@ -542,6 +542,8 @@ class PlacedTable:
                 return found
         decision = self.moved.decide(tool, call, checked)
         known = known or self._tool(tool)
+        if not hasattr(call, "get"):
+            raise no_arguments(call, known.lookup.field)
         if known.names_files and decision.effect is not Effect.DENY:
             try:
                 files = tuple(known.opened(call))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policy.core.errors import PolicyError
+from policy.core.errors import AN_AGENT, PolicyError, expect
 from policy.core.memory import seldom_collecting
 from policy.core.values import Generic, TypeVar, evolve, field, frozen
 from policy.tables.chain import READINGS, Attenuated, Chain, Reading, known_names
@@ -70,9 +70,7 @@ class Projects(Generic[_Project]):
             TypeError: an agent is no text.
         """
         for name in names:
-            if not isinstance(name, str):
-                msg = f"expected the name of an agent, found {name!r}"
-                raise TypeError(msg)
+            expect(AN_AGENT, "names", name, str)
         if reading not in READINGS:
             msg = f"there is no reading `{reading}`"
             raise PolicyError(msg, help="there are `attenuated` and `enforced`")

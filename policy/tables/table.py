@@ -22,7 +22,8 @@ from policy.core import limits
 from policy.core.decision import Because, Clause, Decision, Hashed, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
-from policy.core.values import Final, evolve, field, frozen
+from policy.core.source import cited
+from policy.core.values import Any, Final, evolve, field, frozen
 from policy.tables.dialect import Dialect, Inputs
 from policy.tables.entry import UNREADABLE, Outcome
 from policy.tables.row import NO_FIELD, Row
@@ -141,6 +142,19 @@ def _least(one: int | None, other: int | None) -> int | None:
     return min((n for n in (one, other) if n is not None), default=None)
 
 
+# In the place of arguments that a caller forgot, so that the error says what to pass.
+NO_CALL: Any = None
+
+
+def no_arguments(call: object, field: str) -> TypeError:
+    """Return the error for what is no mapping of arguments; *field* is the one that counts."""
+    said = call if isinstance(call, str) else "…"
+    name = "argument" if field is NO_FIELD else field
+    found = "nothing" if call is NO_CALL else cited(call)
+    wanted = "expected the arguments of a call as `call`"
+    return TypeError(f"{wanted}, found {found}: pass them as {{{name!r}: {said!r}}}")
+
+
 @frozen(repr=False)
 class Table:
     """What an agent may use and delegate. ``&`` grants only what both grant.
@@ -193,7 +207,7 @@ class Table:
     def decide(
         self,
         tool: str,
-        call: Mapping[str, object],
+        call: Mapping[str, object] = NO_CALL,
         checked: bool = False,  # noqa: FBT001, FBT002  # to take it by keyword alone costs a tenth
     ) -> Decision:
         """Return what a call of *tool* with these arguments gets.
@@ -216,9 +230,7 @@ class Table:
         try:
             text = call.get(lookup.field)
         except AttributeError:
-            meant = f"{{{lookup.field!r}: {call!r}}}" if lookup.field is not NO_FIELD else "{}"
-            msg = f"expected the arguments of a call, found {call!r}: pass them as {meant}"
-            raise TypeError(msg) from None
+            raise no_arguments(call, lookup.field) from None
         if type(text) is str and lookup.alias not in call:
             decision = lookup.remembered.get(text)
             if decision is not None and (checked or len(call) == 1 or lookup.takes(call)):

@@ -106,11 +106,11 @@ def test_what_is_no_name_of_an_agent_is_said_to_be_none() -> None:
     files = {"t.policy": "root lead\nagent lead {\n    allow Task(coder)\n}\nagent coder {\n}\n"}
     for given in (None, ["lead", "coder"], b"lead"):
         for names in ((given,), ("lead", given)):
-            with pytest.raises(TypeError, match="expected the name of an agent, found"):
+            with pytest.raises(TypeError, match="expected the name of an agent as `names`, found"):
                 load_tree(Memory(files)).chain(*names)
     with pytest.raises(PolicyError, match="there is no reading `both`"):
         load_tree(Memory(files)).chain("lead", reading="both")
-    with pytest.raises(TypeError, match="expected a chain, found <Workspace"):
+    with pytest.raises(TypeError, match=r'expected a chain, .* as `chain`, found `"<Workspace'):
         Guard(load_tree(Memory(files)))  # type: ignore[arg-type]  # is refused
     with pytest.raises(PolicyError, match="no file here says what an agent may do"):
         load_tree(Memory({})).chain("lead")

@@ -31,7 +31,7 @@ from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, repr
 from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError
+from policy.core.errors import A_PATH, PolicyError, expect
 from policy.core.progress import steps
 from policy.core.source import Source
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
@@ -364,6 +364,7 @@ def convert(
         PolicyError: there is no such host or no project, a file of a project cannot
             be read, or two projects come to the same file.
     """
+    expect(A_PATH, "path", path, (str, Path, Tree))
     tree = path if isinstance(path, Tree) else open_tree(str(path))
     ends: dict[str, FrontEnd] = {front_end.HOST: front_end for front_end in FRONT_ENDS}
     for name in filter(None, (to, source)):

@@ -18,6 +18,7 @@ from policy.compare.compare import Known
 from policy.compare.witness import Difference
 from policy.core.decision import Decision
 from policy.core.effect import Effect
+from policy.core.errors import A_WORKSPACE, expect
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.progress import steps
@@ -131,6 +132,7 @@ class Audit:
 @seldom_collecting()
 def audit(workspace: Workspace) -> Audit:
     """Return the audit of *workspace*."""
+    expect(A_WORKSPACE, "workspace", workspace, Workspace)
     known: Known = {}
     projects = tuple(_audit(project, known) for project in workspace.projects)
     return Audit(workspace.label, projects, workspace.findings, workspace.unread)
