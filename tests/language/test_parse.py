@@ -184,6 +184,7 @@ def test_mistakes_in_matchers_read_well(text: SnapshotAssertion) -> None:
     reports = []
     for wrong in (
         "",
+        "# Git: status, diff/log",
         "**/.env*",
         "Bash ls",
         "Bash (ls)",
