@@ -16,7 +16,7 @@ from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze
 
 # Stands for any command: no rule names it.
-ANYTHING: Final = "policy-witness"
+ANYTHING: Final = "ANYTHING"
 
 QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 

@@ -112,7 +112,7 @@ def test_a_rule_by_which_any_command_runs_comes_with_that_command(command) -> No
     group = only(bash(command))
     (rule,) = group.rules
     assert group.grants is not None
-    assert "policy-witness" in group.grants.call["command"]
+    assert "ANYTHING" in group.grants.call["command"]
     assert group.grants.widened
     text = json.dumps({"permissions": {"allow": [rule]}})
     tree = Memory({".claude/settings.json": text})
@@ -182,7 +182,7 @@ def test_the_command_shows_one_row_for_each_cause(tmp_path, capsys) -> None:
             "no rule",
             "`Bash(go build)`",
             "`Bash(go build)`, `Bash(make all)`, `Bash(python3 -)`",
-            "`Bash(echo policy-witness \\| python3 -)` |",
+            "`Bash(echo ANYTHING \\| python3 -)` |",
         ],
         ["| 1", "a loop", "`Bash(for f in a; do x $f; done)`", "no rule can", " |"],
     ]
