@@ -61,13 +61,9 @@ class Hashed(Protocol):
         """The hash."""
 
 
-def _hash_of(asked: str | Hashed) -> str:
-    return asked if isinstance(asked, str) else asked.hash
-
-
 @frozen(cache_hash=True)
 class Decision:
-    """What a call gets, and why.
+    """What a call gets, and why. Decisions of two tables that say the same are equal.
 
     Attributes:
         effect: the answer.
@@ -82,12 +78,13 @@ class Decision:
     reason: Reason
     because: tuple[Because, ...] = ()
     links: tuple[str, ...] = ()
-    _asked: str | Hashed = field(default="", alias="table", eq=_hash_of, repr=False)
+    _asked: str | Hashed = field(default="", alias="table", eq=False, repr=False)
 
     @property
     def table(self) -> str:
         """Content hash of the table that was asked, ``sha256:…``, made when it is read."""
-        return _hash_of(self._asked)
+        asked = self._asked
+        return asked if isinstance(asked, str) else asked.hash
 
     def __reduce__(self) -> tuple[object, ...]:
         return Decision, (self.effect, self.reason, self.because, self.links, self.table)

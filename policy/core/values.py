@@ -36,7 +36,7 @@ class _Field:
         *,
         default: Any = _UNSET,
         factory: Callable[[], Any] | None = None,
-        eq: Any = True,
+        eq: bool = True,
         hash: bool | None = None,
         repr: bool = True,
         alias: str = "",
@@ -47,9 +47,8 @@ class _Field:
         self.default = default
         self.factory = factory
         self.converter = converter
-        self.key = eq if callable(eq) else None
-        self.eq = bool(eq)
-        self.hash = self.eq if hash is None else hash
+        self.eq = eq
+        self.hash = eq if hash is None else hash
         self.repr = repr
         self.alias = alias
         self.kw_only = kw_only
@@ -191,9 +190,6 @@ def _state(value: Any) -> dict[str, object]:
 
 def _content(fields: list[_Field]) -> Callable[[Any], Any]:
     """Return what returns that of a value which counts."""
-    if any(one.key for one in fields):
-        pairs = [(attrgetter(one.name), one.key or (lambda found: found)) for one in fields]
-        return lambda value: tuple([key(get(value)) for get, key in pairs])
     return attrgetter(*[one.name for one in fields]) if fields else lambda _: ()
 
 

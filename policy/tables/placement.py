@@ -26,10 +26,11 @@ from policy.tables.entry import strictness
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import NO_CALL, Ceiling, LinkedRules, Table, no_arguments
 
-# How many tables a place keeps, with links and without, and decisions by their text.
+# How many tables a place keeps, with links and without; texts that name no file, and how long.
 _LINKED: Final = 64
 _TABLES: Final = 1024
 _TEXTS: Final = 16 * 1024
+_LONGEST: Final = 1024
 
 # What stands for the folder of a project, and for the home folder, until they are known.
 _NAMELESS: Final = frozenset({"/@project", "/@home"})
@@ -45,9 +46,6 @@ class _Moved:
 
     def table(self, table: Table) -> Table:
         """Return *table* as it decides calls made here."""
-        ceilings = (table.use,) if table.delegate is None else (table.use, table.delegate)
-        if not any(is_nameless(p.rules.dialect) for ceiling in ceilings for p in ceiling.parts):
-            return table
         delegate = None if table.delegate is None else self._ceiling(table.delegate)
         return Table(self._ceiling(table.use), delegate, table.bounds, table)
 
@@ -153,36 +151,24 @@ class ProjectFolders(_Moved):
             links=(*links, *(pair for pair in ours if pair[0] != pair[1])),
             shell=evolve(dialect.shell, cwd=shell_cwd if dialect.shell.cwd else ""),
         )
-        entries = self._entries(rules)
-        return (RuleSet(entries, rules.default, placed, rules.default_reason),)
+        return (RuleSet(self._entries(rules), rules.default, placed, rules.default_reason),)
 
     def _entries(self, rules: RuleSet) -> tuple[Entry, ...]:
-        """Return the entries with real folders; of a project with one name, built on first use."""
-        dialect, entries = rules.dialect, rules.entries
-        if self.also:
-            return tuple(
-                evolve(entry, pattern=pattern)
-                for entry in entries
-                for pattern in self._patterns(entry, dialect)
-            )
+        """Return each entry with each name of the project in its place, built on first use."""
+        names = (self.cwd, *self.also)
 
         def placed(number: int) -> Entry:
-            (pattern,) = self._patterns(entries[number], dialect)
-            return evolve(entries[number], pattern=pattern)
+            entry, name = rules.entries[number // len(names)], names[number % len(names)]
+            # On some systems the folders have their names in any letters.
+            guards = entry.effect is not Effect.ALLOW and not rules.dialect.fold
+            if entry.pattern is not None and entry.pattern.kind is PatternKind.TEXT:
+                guards, name = False, names[-1]  # a host puts the real folder into commands
+            anchors = self._anchors(rules.dialect, name)
+            pattern = _anchored(entry.pattern, anchors, in_any_letters=guards)
+            return evolve(entry, pattern=pattern)
 
-        return EntriesOnDemand(rules.written_tools, placed)  # type: ignore[return-value]  # as good
-
-    def _patterns(self, entry: Entry, dialect: Dialect) -> Iterable[Pattern | None]:
-        """Return a pattern for each name of the project; one where it does not name the project."""
-        # On some systems the folders have their names in any letters.
-        guards = entry.effect is not Effect.ALLOW and not dialect.fold
-        names = (self.cwd, *self.also)
-        if entry.pattern is not None and entry.pattern.kind is PatternKind.TEXT:
-            guards, names = False, names[-1:]  # a host puts the real folder into commands
-        return dict.fromkeys(
-            _anchored(entry.pattern, self._anchors(dialect, name), in_any_letters=guards)
-            for name in names
-        )
+        tools = [tool for tool in rules.written_tools for _ in names]
+        return EntriesOnDemand(tools, placed)  # type: ignore[return-value]  # as good as a tuple
 
     def _anchors(self, dialect: Dialect, cwd: str = "") -> Mapping[str, str]:
         folders = {dialect.home: self.home or dialect.home, dialect.cwd: cwd or self.cwd}
@@ -196,8 +182,8 @@ def _in_any_folder(rules: RuleSet, granting: Effect) -> RuleSet:
     """Return *rules* for files of a project that may lie in any folder.
 
     A rule about paths from the root or the home folder, whose effect is at least *granting*,
-    matches a file of the project if it matches it wherever the project lies; any other rule, if
-    it does so somewhere. Folders that the rule itself names are left out.
+    matches files of the project if it is about any file, or starts with any folders; any other
+    rule, if it does so somewhere. Folders that the rule itself names are left out.
     """
     dialect = rules.dialect
     cwd, home = _folded(dialect.cwd, dialect), _folded(dialect.home, dialect)
@@ -206,23 +192,18 @@ def _in_any_folder(rules: RuleSet, granting: Effect) -> RuleSet:
         pattern = entry.pattern
         if pattern is None or pattern.kind is not PatternKind.PATH or _names_folder(pattern, cwd):
             entries.append(entry)
-        else:
-            found = _everywhere(pattern, cwd, home, in_all=entry.effect >= granting)
+        elif entry.effect < granting:
+            found = _somewhere(pattern, cwd, home)
             entries += (entry if each is pattern else evolve(entry, pattern=each) for each in found)
+        elif pattern.tokens[:1] == (Gap.DEEP,) or [*pattern.tokens] in _ANY_FILE:
+            below = Pattern.of(PatternKind.PATH, [cwd, *pattern.tokens])
+            entries.append(evolve(entry, pattern=below))
     return RuleSet(tuple(entries), rules.default, dialect, rules.default_reason)
 
 
 @lru_cache(maxsize=1024)  # tools share most patterns of their host
-def _everywhere(pattern: Pattern, cwd: str, home: str, *, in_all: bool) -> Iterable[Pattern]:
-    """Return what *pattern* matches in some folder of a project, or *in_all*: what in every one."""
-    if in_all:
-        # A pattern that also matches itself below any folder matches wherever the project lies.
-        below = Pattern.of(PatternKind.PATH, [Gap.DEEP, *pattern.tokens])
-        try:
-            is_everywhere = below <= pattern
-        except OverflowError:
-            is_everywhere = False
-        return (Pattern.of(PatternKind.PATH, [cwd, *pattern.tokens]),) if is_everywhere else ()
+def _somewhere(pattern: Pattern, cwd: str, home: str) -> Iterable[Pattern]:
+    """Return what *pattern* matches in some folder of a project."""
     ends = [end for each in pattern.spelled_out for end in _ends(each, home)]
     return dict.fromkeys((pattern, *(Pattern.of(PatternKind.PATH, [cwd, *end]) for end in ends)))
 
@@ -317,7 +298,7 @@ class _Tool:
         commands: of a command, how it is read here.
         names_files: whether calls may name files of the project.
         by_text: whether the text that decides alone is all that names them.
-        remembered: decisions by that text, of calls that name no file or are denied anyhow.
+        fileless: texts that name no file.
     """
 
     def __init__(self, own: Table, moved: Table, tool: str) -> None:
@@ -341,7 +322,7 @@ class _Tool:
         self.by_text = not (self.paths or self.texts) and all(
             alone.issuperset(argument.fields) for argument, _ in self.commands
         )
-        self.remembered: Memo[str, Decision] = Memo(_TEXTS)
+        self.fileless: Memo[str, None] = Memo(_TEXTS)
 
     def given(self, call: _Call) -> Iterator[tuple[str, str]]:
         """Yield the paths of a call that rules take for such, each with its argument."""
@@ -527,35 +508,25 @@ class PlacedTable:
 
     def decide(self, tool: str, call: _Call = NO_CALL, *, checked: bool = False) -> Decision:
         """Return what a call gets here, and raise as `Table.decide` does."""
-        try:
-            known = self._tools.get(tool)
-            text = call.get(known.lookup.field) if known is not None else None
-        except (AttributeError, TypeError):
-            known = text = None  # the table refuses them
-        if known is not None and type(text) is str:
-            lookup, found = known.lookup, known.remembered.get(text)
-            if (
-                found is not None
-                and lookup.alias not in call
-                and (checked or len(call) == 1 or lookup.takes(call))
-            ):
-                return found
         decision = self.moved.decide(tool, call, checked)
-        known = known or self._tool(tool)
+        known = self._tools.get(tool) or self._tool(tool)
         if not hasattr(call, "get"):
             raise no_arguments(call, known.lookup.field)
-        if known.names_files and decision.effect is not Effect.DENY:
-            try:
-                files = tuple(known.opened(call))
-                if files or not known.by_text:
-                    others = self._place.others(self.own, known, call, files)
-                    each = [table.decide(tool, meant, checked) for table, meant in others]
-                    return min((decision, *each), key=strictness)
-            except ValueError:  # no system has a file of such a name
-                return Decision(Effect.DENY, Reason.MALFORMED, table=self.own)
-        text, is_alone = call.get(known.lookup.field), known.lookup.alias not in call
-        if type(text) is str and is_alone and known.lookup.remembered.get(text) is decision:
-            known.remembered.keep(text, decision)
+        if decision.effect is Effect.DENY or not known.names_files:
+            return decision
+        text = call.get(known.lookup.field) if known.by_text else None
+        if type(text) is str and text in known.fileless:
+            return decision
+        try:
+            files = tuple(known.opened(call))
+            if files or not known.by_text:
+                others = self._place.others(self.own, known, call, files)
+                each = [table.decide(tool, meant, checked) for table, meant in others]
+                return min((decision, *each), key=strictness)
+        except ValueError:  # no system has a file of such a name
+            return Decision(Effect.DENY, Reason.MALFORMED, table=self.own)
+        if type(text) is str and len(text) <= _LONGEST:
+            known.fileless.keep(text, None)
         return decision
 
     def account(self, tool: str, call: _Call) -> tuple[Clause, ...]:

@@ -29,7 +29,7 @@ def declared(lib):
     class Because:
         rule: str
         place: Place | None = field(default=None, eq=False, repr=False)
-        _asked: object = field(default="", alias="table", eq=str, repr=False)
+        _asked: object = field(default="", alias="table", eq=False, repr=False)
         words: dict[str, str] = field(factory=dict, hash=False)
 
     @frozen(slots=False)
@@ -133,8 +133,7 @@ def test_what_does_not_count_is_not_compared(often) -> None:
         one, two = made("r", OURS["Place"]("f")), made("r", words={})
         assert one == two
         assert hash(one) == hash(two) == hash(made("r", words={"other": ""}))
-        assert made("r", table=1) == made("r", table="1")
-        assert made("r", table=1) != made("r", table=2)
+        assert made("r", table=1) == made("r", table=2)
 
 
 @pytest.mark.parametrize("call", [(), ("a", 1, 2), ("a",)])
