@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Final
 
 from policy.analysis.diff import Change, Diff, FileChange, Names, without
+from policy.analysis.reach.worklist import Chains
 from policy.compare.tables import decided
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -28,7 +29,7 @@ from policy.files.text import FileText
 from policy.files.trees import Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
-from policy.tables.chain import Chain, Chains, SpawnDenied
+from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.table import Table
 
 # What stands between the parts of a text.
@@ -561,7 +562,7 @@ class _Search:
         if change.what != "rule" or one is None or not old or not new:
             return None
         sides = (Chains(project.reading(one.readings[0])) for project in (old, new))
-        was, now = (chains.of(change.chain).table for chains in sides)
+        was, now = (chains.chain(change.chain).table for chains in sides)
         return was, now
 
     def _in_one_reading(self, change: Change, names: Names) -> Change | None:
@@ -690,7 +691,7 @@ class _Search:
         (reading,) = change.readings
         chains = made.setdefault((change.project, reading), Chains(project.reading(reading)))
         with suppress(SpawnDenied):
-            return chains.of(names)
+            return chains.chain(names)
         return None
 
     def _loaded(self, taken_back: _Making) -> _Loaded | None:

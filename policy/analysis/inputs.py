@@ -6,13 +6,14 @@ A compiled policy needs no parser, so what reads files is imported where it read
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from policy.core.decision import Because, rule_span
+from policy.core.decision import Because
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span, quoted
@@ -278,3 +279,22 @@ def compiled_at(
     from policy.tables.compiled import load_compiled  # noqa: PLC0415  # files do without
 
     return DecidingPolicy(load_compiled(Path(text), root=root))
+
+
+def rule_span(because: Because, source: Source) -> Span | None:
+    """Return where the rule stands in *source*, as far as its text can be made out."""
+    place = because.place
+    if place is None or not because.rule:
+        return None
+    try:
+        start = source.offset(place.line, place.column)
+        line = source.line(place.line)
+    except IndexError:  # the file is another one by now
+        return None
+    rest = line[place.column - 1 :]
+    for quote in ('"', "'", ""):
+        if rest.startswith(f"{quote}{because.rule}{quote}"):
+            return source.span(start, start + len(because.rule) + 2 * len(quote))
+    # The first word, with what its parentheses hold, or quotes as JSON and YAML write them.
+    word = re.match(r"""("(?:\\.|[^"\\])*")|'(?:[^']|'')*'|[^\s,\]}("']+(?:\(.*?\))?""", rest)
+    return source.span(start, start + max(len(word[0] if word else rest), 1))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from policy.analysis.diff import Diff, FileChange, Names, changed_files, diff_workspaces, paired
 from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
 from policy.analysis.lint import lint
-from policy.analysis.reach.worklist import reach
+from policy.analysis.reach.worklist import Chains, reach
 from policy.compare.compare import Known
 from policy.compare.tables import differences
 from policy.core.decision import Reason
@@ -26,7 +26,7 @@ from policy.core.values import evolve, field, frozen
 from policy.files.trees import SingleFile, Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
-from policy.tables.chain import READINGS, Chains, SpawnDenied
+from policy.tables.chain import READINGS, SpawnDenied
 from policy.tables.table import Bounds, LinkedRules, Table
 
 if TYPE_CHECKING:
@@ -398,6 +398,6 @@ def _grants(diff: Diff, old: Workspace, new: Workspace) -> Granted:
         project = next((p for p in side.projects if p.title == change.project), None)
         if change.what != "rule" and project is not None:
             with suppress(SpawnDenied):
-                chain = Chains(project.reading(change.readings[0])).of(change.chain)
+                chain = Chains(project.reading(change.readings[0])).chain(change.chain)
                 grants[change.project, change.chain] = chain.table, project.tool_classes
     return grants

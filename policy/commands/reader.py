@@ -165,7 +165,7 @@ def has_half(text: str) -> bool:
 def host_shell(name: str) -> Any:  # the module of a host
     """Return the package by which the host *name* reads commands; "" is the plain reader.
 
-    It has `read`: a text and a `Shell` -> the command. That of a host has `CommandRules` too, by
+    It has `read`: a text and a `Shell` -> the command. That of a host has `Evaluator` too, by
     which rows decide what that reads, and `read_powershell` where a tool takes such commands.
     """
     return import_module(f"policy.hosts.{name}.shell" if name else "policy.commands.read")

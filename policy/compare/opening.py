@@ -30,7 +30,7 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
-from policy.tables.command_row import rules_of
+from policy.tables.command_outcome import evaluator_of
 
 # Lines whose commands are tried with each file, and files that are decided alike.
 _LINES: Final = 200
@@ -137,7 +137,7 @@ class _Openings:
             file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)
             before, after = (
                 min(
-                    (rules_of(row).file_outcome(row, file).effect for row, _ in lookup.rows),
+                    (evaluator_of(row).file_outcome(row, file).effect for row, _ in lookup.rows),
                     default=Effect.ALLOW,
                 )
                 for lookup in self._pair.lookups

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 from policy.core.effect import Effect
-from policy.core.source import Place, Source, Span
+from policy.core.source import Place
 from policy.core.values import Final, NoReturn, Protocol, field, frozen
 
 # What stands for a rule where an agent has a tool since it lists none.
@@ -129,24 +129,3 @@ class Clause:
     text: str
     decision: Decision
     why: str = ""
-
-
-def rule_span(because: Because, source: Source) -> Span | None:
-    """Return where the rule stands in *source*, as far as its text can be made out."""
-    place = because.place
-    if place is None or not because.rule:
-        return None
-    try:
-        start = source.offset(place.line, place.column)
-        line = source.line(place.line)
-    except IndexError:  # the file is another one by now
-        return None
-    rest = line[place.column - 1 :]
-    for quote in ('"', "'", ""):
-        if rest.startswith(f"{quote}{because.rule}{quote}"):
-            return source.span(start, start + len(because.rule) + 2 * len(quote))
-    import re  # noqa: PLC0415  # to show a place, which a decision seldom does
-
-    # The first word, with what its parentheses hold, or quotes as JSON and YAML write them.
-    word = re.match(r"""("(?:\\.|[^"\\])*")|'(?:[^']|'')*'|[^\s,\]}("']+(?:\(.*?\))?""", rest)
-    return source.span(start, start + max(len(word[0] if word else rest), 1))

@@ -6,6 +6,7 @@ might have denied the call cannot be asked.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable, Mapping
 
 from policy.core import limits
@@ -137,14 +138,9 @@ def _absolute(path: str, dialect: Dialect) -> str:
     # Most paths have nothing to mend.
     if "//" not in path and "/." not in path and not path.endswith("/"):
         return path
-    segments: list[str] = []
-    for segment in path.split("/"):
-        if segment == "..":
-            if segments:
-                segments.pop()
-        elif segment not in ("", "."):
-            segments.append(segment)
-    return "/" + "/".join(segments) if segments else ""
+    # Where two slashes stand in front, which POSIX leaves open, they are one here.
+    below = posixpath.normpath(path).lstrip("/")
+    return f"/{below}" if below else ""
 
 
 def rooted_path(path: str, dialect: Dialect) -> str:

@@ -271,10 +271,6 @@ class Chain:
         found = [(said, lookup.combined(each)) for said, each in calls_beside(rows, call)]
         return tool, *max(found, key=lambda pair: pair[1].effect)
 
-    def most_spawning(self, agent: str) -> Decision:
-        """Return the most that a call gets which starts *agent*, whatever else it says."""
-        return self.most_starting(agent)[2]
-
     def spawn(self, agent: str, said: Mapping[str, object] | None = None) -> Chain:
         """Return the narrower chain in which the last agent started *agent*.
 
@@ -291,7 +287,7 @@ class Chain:
         """
         expect(AN_AGENT, "agent", agent, str)
         last = self.links[-1]
-        decision = self.most_spawning(agent) if said is None else self.spawning(agent, said)
+        decision = self.most_starting(agent)[2] if said is None else self.spawning(agent, said)
         if decision.effect is Effect.DENY:
             is_deep = decision.reason is Reason.DEPTH  # the last may start none, whose limit it is
             denying = decision.links[0] if decision.links and not is_deep else last.name
@@ -312,24 +308,3 @@ class Chain:
 
     def __str__(self) -> str:
         return ">".join(self.names)
-
-
-class Chains:
-    """The chains of one *reading*, each made once."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self._known: dict[tuple[str, ...], Chain] = {}
-
-    def of(self, names: tuple[str, ...]) -> Chain:
-        """Return the chain of *names*. Raises SpawnDenied where one may not start the next."""
-        known = len(names)
-        while known and names[:known] not in self._known:
-            known -= 1
-        for end in range(known, len(names)):
-            self._known[names[: end + 1]] = (
-                self._known[names[:end]].spawn(names[end])
-                if end
-                else Chain.start(names[0], self._reading)
-            )
-        return self._known[names]

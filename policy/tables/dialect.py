@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from policy.commands.knowledge import Shell
-from policy.core.values import Final, field, frozen
+from policy.core.values import Any, Final, field, frozen
 
 # A number as a text: the kinds of texts that hosts take for one.
 _NUMERAL: Final = r"\s*[-+]?[0-9]+(?:\.[0-9]+)?\s*"
@@ -70,16 +70,13 @@ class Input:
             case kind:
                 return _is_made(value, kind)
 
-    def _takes_number(self, value: object) -> bool:
+    def _takes_number(self, value: Any) -> bool:  # of JSON
         if isinstance(value, str):
             if not _matches(self.spelling or _NUMERAL, value):
                 return False
             value = float(value)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            return False
-        if isinstance(value, float) and not math.isfinite(value):
-            return False
-        if self.whole and isinstance(value, float) and not value.is_integer():
+        is_finite = type(value) in (int, float) and abs(value) < math.inf
+        if not is_finite or (self.whole and value % 1):
             return False
         least, most = self.least, self.most
         return (least is None or value >= least) and (most is None or value <= most)

@@ -147,13 +147,13 @@ class Row:
                 return self.at(limit)  # no command, so it opens no file
             return UNREADABLE[unreadable.reason]
         if kind in _COMMANDS:
-            import policy.tables.command_row as commands  # noqa: PLC0415
+            import policy.tables.command_outcome as commands  # noqa: PLC0415
 
             return commands.decide_command(self, text, limit)
         if kind is ArgumentKind.PATH:
             if text == other and not (dialect.links or dialect.processes):
                 return self.at(min(self.first(text), limit))
-            from policy.tables.file_row import file_outcome  # noqa: PLC0415  # for paths alone
+            from policy.tables.file_outcome import file_outcome  # noqa: PLC0415  # for paths alone
 
             return file_outcome(self, text, other, limit)
         if kind is ArgumentKind.URL:

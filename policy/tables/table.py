@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 
 from policy.core import limits
-from policy.core.decision import Because, Clause, Decision, Hashed, Reason
+from policy.core.decision import HIDDEN_TEXT, Because, Clause, Decision, Does, Hashed, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
 from policy.core.source import cited
@@ -393,16 +393,19 @@ class Lookup:
 
         Nothing of a call that is no command, or that is decided whatever it runs.
         """
-        from policy.tables.command_row import pieces  # noqa: PLC0415  # what no decision needs
+        from policy.commands.reader import SOME_VALUE  # noqa: PLC0415  # what no decision needs
+        from policy.tables.command_outcome import account  # noqa: PLC0415  # as above
 
         decision = self.decide(call, remember=False)
+        clauses: dict[tuple[Does, str], Clause] = {}
         for row, links in self.rows:
             if row.outcome(call).effect is decision.effect:
-                return tuple(
-                    Clause(does, text, self._combine([(outcome, links)]), why)
-                    for does, text, outcome, why in pieces(row, call)
-                )
-        return ()
+                for does, text, outcome, why in account(row, call):
+                    shown = text.replace(SOME_VALUE, HIDDEN_TEXT)
+                    clause = Clause(does, shown, self._combine([(outcome, links)]), why)
+                    clauses[does, text] = clause
+                break
+        return tuple(clauses.values())
 
     def takes(self, call: Mapping[str, object]) -> bool:
         """Return whether every argument is what it may be; no rule is asked otherwise."""

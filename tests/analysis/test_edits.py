@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from policy.analysis.diff import Change, FileChange, changed_files, diff_workspaces
 from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
+from policy.analysis.reach.worklist import Chains
 from policy.cli import main
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
-from policy.tables.chain import Chains, SpawnDenied
+from policy.tables.chain import SpawnDenied
 from tests.universes import UNIVERSES, Universe, models, tried
 
 
@@ -201,7 +202,7 @@ def effects_of(workspace: Workspace, change: Change, names: tuple[str, ...]) -> 
             assert project is not None
             # A comparison decides calls of `main+skills` where no skill allows anything, too.
             assert change.what == "rule" or names[0] in project.all_starts
-            chain = Chains(project.reading(reading)).of(names)
+            chain = Chains(project.reading(reading)).chain(names)
             difference = change.difference
             effect = str(chain.table.decide(difference.tool, difference.call).effect)
             found.add(effect if change.what == "rule" else "allow")

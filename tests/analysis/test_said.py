@@ -107,7 +107,7 @@ def test_a_call_at_hand_is_decided_by_what_it_says() -> None:
     assert chain.spawning("worker").effect is Effect.DENY
     assert chain.spawning("worker", HAIKU).effect is Effect.ALLOW
     assert chain.spawning("worker", {"model": "opus"}).effect is Effect.DENY
-    assert chain.most_spawning("worker").effect is Effect.ALLOW
+    assert chain.most_starting("worker")[2].effect is Effect.ALLOW
     # Whom it starts is said once.
     assert chain.start_call("worker", {**HAIKU, "agent": "lead", "prompt": "x"}) == (
         "Task",

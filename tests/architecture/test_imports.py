@@ -56,7 +56,7 @@ HEAVY = (
     "policy.patterns.domains",
     "policy.patterns.notations",
     "policy.patterns.search",
-    "policy.tables.command_row",
+    "policy.tables.command_outcome",
     "policy.tables.placement",
 )
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import policy
+from policy.analysis.inputs import rule_span
 from policy.analysis.reach.audit import Audit, audit
 from policy.cli.audit import as_json, blocks
 from policy.cli.report.document import Grid, Ink, Item, Labelled, Paragraph, Section, joined
@@ -17,7 +18,6 @@ from policy.cli.report.markdown import code, markdown
 from policy.cli.report.terminal import PageLayout, clipped, excerpt, terminal, width
 from policy.cli.report.words import call_text, count
 from policy.core import values
-from policy.core.decision import rule_span
 from policy.core.source import Source
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree

@@ -124,7 +124,7 @@ def _spawn(project: BaseProject, chain: Chain, agent: str) -> Chain:
     known = agent in project.attenuated.agents
     if agent == FORK or (project.host == HOST and not known):
         # Never more than the agent that started it may hand on.
-        last, asked = chain.links[-1], chain.most_spawning(agent)
+        last, asked = chain.links[-1], chain.most_starting(agent)[2]
         if asked.effect is Effect.DENY:
             raise SpawnDenied(agent, last.name, asked.reason.value, asked.because)
         if (depth := last.table.bounds.depth) is not None and depth <= 0:

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
+from policy.analysis.inputs import rule_span
 from policy.analysis.reach.worklist import reach
 from policy.core import expressions as re
 from policy.core.credentials import credentials, masked, masked_source
-from policy.core.decision import Because, Reason, rule_span
+from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span, visible

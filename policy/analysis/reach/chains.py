@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from policy.analysis.reach.worklist import ReadingSide, Worklist, is_met_alike
+from policy.analysis.reach.worklist import Chains, ReadingSide, Worklist, is_met_alike
 from policy.compare.compare import Comparison, Known
 from policy.compare.tables import compare_meets, decided, told
 from policy.compare.witness import Difference, ordinary
-from policy.tables.chain import Chain, Chains
+from policy.tables.chain import Chain
 from policy.tables.table import Table
 
 
@@ -38,7 +38,7 @@ class ComparedChains:
 
     def chain(self, number: int, names: tuple[str, ...]) -> Chain:
         """Return a chain of one side, which has it."""
-        return self._chains[number].of(names)
+        return self._chains[number].chain(names)
 
     def tables(self, names: tuple[str, ...]) -> tuple[Table, Table]:
         """Return what both sides have at the end of a chain."""

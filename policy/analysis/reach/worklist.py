@@ -25,7 +25,7 @@ from itertools import chain as chained
 from policy.analysis.reach.positions import Position, RuleSets, bits, moves
 from policy.core.values import define, frozen
 from policy.hosts.project import Project
-from policy.tables.chain import Attenuated, Chain, Chains, Reading
+from policy.tables.chain import Attenuated, Chain, Reading
 from policy.tables.table import UNRESTRICTED, Table
 
 # Why an answer is not exact where a `Worklist` is not whole, or a `Reach` not exact.
@@ -339,7 +339,7 @@ def reach(
     made, chains = Chains(reading), dict[str, list[Chain]]()
     for pair in found:
         names = found.names(pair)
-        chains.setdefault(names[-1], []).append(made.of(names))
+        chains.setdefault(names[-1], []).append(made.chain(names))
     edges = {
         found.agents[agent]: tuple(found.agents[target] for target in bits(targets))
         for agent, targets in found.edges.items()
@@ -359,3 +359,20 @@ def _most(side: ReadingSide, agents: Iterable[str]) -> Iterator[tuple[str, Table
             yield agent, reading.step(reading.start(*side.starts), agent).table
         elif agent in reading.tables:
             yield agent, reading.tables[agent]
+
+
+class Chains:
+    """The chains of one *reading*, each made once."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._known: dict[tuple[str, ...], Chain] = {}
+
+    def chain(self, names: tuple[str, ...]) -> Chain:
+        """Return the chain of *names*. Raises SpawnDenied where one may not start the next."""
+        if names not in self._known:
+            *above, last = names
+            self._known[names] = (
+                self.chain(tuple(above)).spawn(last) if above else Chain.start(last, self._reading)
+            )
+        return self._known[names]

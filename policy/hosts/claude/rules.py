@@ -36,7 +36,7 @@ from policy.patterns import notations
 from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import BLANKS, Gap, OneOf, Token
-from policy.tables.command_row import PARTING
+from policy.tables.command_outcome import PARTING
 from policy.tables.dialect import Dialect
 from policy.tables.entry import Form
 from policy.tables.ruleset import Entry

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from policy.commands.reader import Command, CommandPart
 from policy.core import expressions as re
 from policy.core.values import Final
-from policy.hosts.claude.shell.outcomes import CommandRules
+from policy.hosts.claude.shell.outcomes import Evaluator
 from policy.hosts.claude.shell.scripts import read_whole as read
 
-__all__ = ["CommandRules", "canonical_powershell", "read", "read_powershell"]
+__all__ = ["Evaluator", "canonical_powershell", "read", "read_powershell"]
 
 # Of PowerShell. What could hold another command (variables, script blocks, groups, escapes, the
 # call operator) is not read: no rule grants it, and rules that deny apply to what may be a command.

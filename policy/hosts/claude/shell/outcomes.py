@@ -24,9 +24,9 @@ from policy.patterns.index import Index
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, folded
 from policy.tables.calls import Unreadable, canonical_path, case_variant, rooted_path
-from policy.tables.command_row import PartRules, may_join
+from policy.tables.command_outcome import CommandEvaluator, Subject, may_join
 from policy.tables.entry import BY_DEFAULT, HARMLESS, Form, Outcome, guarded, strictness, unsure
-from policy.tables.file_row import file_outcome, led_outcome, links_of_processes, named_outcome
+from policy.tables.file_outcome import file_outcome, led_outcome, links_of_processes, named_outcome
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
@@ -34,26 +34,29 @@ if TYPE_CHECKING:
     from policy.tables.row import Row
 
 
-class CommandRules(PartRules):
+class Evaluator(CommandEvaluator):
     """Decides a command: parts and files, exact rules for all of it, background commands."""
 
-    def whole_outcomes(self, row: Row, command: Command, parts: Sequence[Outcome]) -> list[Outcome]:
-        """Return the outcomes that count of a command whose parts have the outcomes *parts*.
+    def whole_outcomes(
+        self, row: Row, command: Command, found: Sequence[tuple[Subject, Outcome]]
+    ) -> list[Outcome]:
+        """Return the outcomes that count of a command of which *found* is said.
 
         A rule that spells it out allows all of it where no rule denies or asks for a part, and
         it opens no file but those that it may read.
         """
-        opened = [*self.opened(row, command, parts)]
-        files = [outcome for _, outcome in opened]
+        outcomes = [outcome for _, outcome in found]
         whole = command.whole if isinstance(command, ClaudeCommand) else None
         if whole is None:
-            return [*parts, *files]
+            return outcomes
+        parts = [(part, outcome) for part, outcome in found if isinstance(part, CommandPart)]
+        opened = [(file, outcome) for file, outcome in found if isinstance(file, Redirection)]
         # Each part is allowed, and by more than what all commands may do.
         granted = not command.opaque and all(
             one.effect is Effect.ALLOW and (one is not row.default or part.harmless)
-            for part, one in zip(command.parts, parts, strict=False)
+            for part, one in parts
         )
-        may_open = all(outcome.effect is Effect.ALLOW for outcome in files)
+        may_open = all(outcome.effect is Effect.ALLOW for _, outcome in opened)
         starred = not (granted and may_open) or (bool(command.redirections) and not whole.piped)
         withheld = [*_withheld(row, whole, starred=starred)]
         spelled = _WholeRules.of(row).spelled if whole.spelled else {}
@@ -63,10 +66,10 @@ class CommandRules(PartRules):
             and not withheld
             and may_open
             and not any(file.writes for file, _ in opened)
-            and all(each.effect is Effect.ALLOW or each.reason in BY_DEFAULT for each in parts)
+            and all(each.effect is Effect.ALLOW or each.reason in BY_DEFAULT for _, each in parts)
         ):
-            return [row.at(index)]
-        return [*parts, *files, *withheld]
+            return [row.at(index), *(outcome for subject, outcome in found if subject is None)]
+        return [*outcomes, *withheld]
 
     def in_background(self, row: Row, command: Command) -> Iterator[Outcome]:
         """Yield what asks for a background command that a rule for every command allows.

@@ -1,4 +1,4 @@
-"""Decides a shell command by a row: each part, and each file that it opens."""
+"""What a row says of a shell command: of each part, and of each file that it opens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from policy.commands.reader import (
-    SOME_VALUE,
     Ambiguity,
     Command,
     CommandPart,
@@ -16,7 +15,7 @@ from policy.commands.reader import (
     read_command,
     why_no_command,
 )
-from policy.core.decision import HIDDEN_TEXT, Does, Reason
+from policy.core.decision import Does, Reason
 from policy.core.effect import Effect
 from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.automaton import NO_MATCH
@@ -25,7 +24,7 @@ from policy.patterns.tokens import Gap
 from policy.tables.calls import Unreadable, argument_text
 from policy.tables.dialect import ArgumentKind
 from policy.tables.entry import HARMLESS, Outcome, strictness, unsure
-from policy.tables.file_row import named_outcome
+from policy.tables.file_outcome import named_outcome
 
 if TYPE_CHECKING:
     from policy.tables.dialect import Dialect
@@ -38,7 +37,7 @@ def decide_command(row: Row, text: str, limit: int) -> Outcome:
     Only the entries up to the number *limit* count: that one matches every such call.
     """
     command = _read(text, row.argument.kind, row.ruleset.dialect)
-    return rules_of(row).command_outcome(row, command, limit)
+    return evaluator_of(row).command_outcome(row, command, limit)
 
 
 def _read(text: str, kind: ArgumentKind, dialect: Dialect) -> Command:
@@ -49,43 +48,53 @@ def _read(text: str, kind: ArgumentKind, dialect: Dialect) -> Command:
     return command
 
 
-def rules_of(row: Row) -> PartRules:
-    """Return how the host of *row* decides a command that was read."""
-    return _rules(row.ruleset.dialect.shell.reader)
+def evaluator_of(row: Row) -> CommandEvaluator:
+    """Return what decides commands that were read, as the host of *row* does."""
+    return _evaluator(row.ruleset.dialect.shell.reader)
 
 
 @cache
-def _rules(reader: str) -> PartRules:
-    rules: PartRules = host_shell(reader).CommandRules() if reader else PartRules()
-    return rules
+def _evaluator(reader: str) -> CommandEvaluator:
+    found: CommandEvaluator = host_shell(reader).Evaluator() if reader else CommandEvaluator()
+    return found
 
 
-class PartRules:
+# What an outcome is of: a part, a file that a command opens, or what neither of them is.
+Subject = CommandPart | Redirection | None
+
+
+class CommandEvaluator:
     """Decides a command by its parts and files, the strictest first; a host may derive from it."""
 
-    def command_outcome(self, row: Row, command: Command, limit: int = NO_MATCH) -> Outcome:
+    def command_outcome(self, row: Row, command: Command, limit: int) -> Outcome:
         """Return what *row* says of a command; for *limit* see `decide_command`."""
-        parts = [self.part_outcome(row, part, limit) for part in command.parts]
+        found = [*self.outcomes(row, command, limit)]
         if command.opaque:
-            parts += [*denied(row, command, parts)]
-        found = [*self.whole_outcomes(row, command, parts), *self.in_background(row, command)]
+            found += [(None, outcome) for outcome in _denied(row, found)]
+        return min(self.whole_outcomes(row, command, found), key=strictness)
+
+    def outcomes(self, row: Row, command: Command, limit: int) -> Iterator[tuple[Subject, Outcome]]:
+        """Yield what *row* says of each part, of each file that counts, and of the rest."""
+        parts = [(part, self.part_outcome(row, part, limit)) for part in command.parts]
+        yield from parts
+        yield from self.opened(row, command, [outcome for _, outcome in parts])
+        for outcome in self.in_background(row, command):
+            yield None, outcome
         if command.unread and row.entries:
-            found.append(unsure(row.ruleset))  # a rule that might match it cannot be asked
+            yield None, unsure(row.ruleset)  # a rule that might match it cannot be asked
         if not command.parts:
-            found.append(self.idle_outcome(row, limit))
-        return min(found, key=strictness)
+            # A rule for the whole tool allows that nothing runs. No other rule does.
+            nothing = CommandPart("", grantable=row.default.effect is Effect.ALLOW)
+            yield None, self.part_outcome(row, nothing, limit)
 
-    def whole_outcomes(self, row: Row, command: Command, parts: Sequence[Outcome]) -> list[Outcome]:
-        """Return the outcomes that count of a command whose parts have the outcomes *parts*."""
-        return [*parts, *(outcome for _, outcome in self.opened(row, command, parts))]
-
-    def idle_outcome(self, row: Row, limit: int) -> Outcome:
-        """Return what *row* says where no command runs; for *limit* see `decide_command`.
-
-        A rule for the whole tool allows that, as it allows any command. No other rule does.
-        """
-        nothing = CommandPart("", grantable=row.default.effect is Effect.ALLOW)
-        return self.part_outcome(row, nothing, limit)
+    def whole_outcomes(
+        self,
+        row: Row,  # noqa: ARG002
+        command: Command,  # noqa: ARG002
+        found: Sequence[tuple[Subject, Outcome]],
+    ) -> list[Outcome]:
+        """Return the outcomes that count of a command of which *found* is said."""
+        return [outcome for _, outcome in found]
 
     def in_background(self, row: Row, command: Command) -> Iterator[Outcome]:  # noqa: ARG002
         """Yield what a background command gets, if that is a reason of its own."""
@@ -151,10 +160,11 @@ def _stopping(row: Row, texts: Iterable[str]) -> list[int]:
     return [index for index in found if row.at(index).effect is not Effect.ALLOW]
 
 
-def denied(row: Row, command: Command, outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
+def _denied(row: Row, found: Iterable[tuple[Subject, Outcome]]) -> Iterator[Outcome]:
     """Yield what rules that deny say of parts that a rule in front of them asks for."""
-    for part, outcome in zip(command.parts, outcomes, strict=True):
-        if outcome.effect is Effect.ASK and outcome.reason is Reason.RULE:
+    for part, outcome in found:
+        asked = outcome.effect is Effect.ASK and outcome.reason is Reason.RULE
+        if asked and isinstance(part, CommandPart):
             texts = (part.text, *part.match_texts, *part.possible_texts)
             yield from (
                 row.at(index)
@@ -179,12 +189,8 @@ def may_join(pattern: Pattern) -> bool:
     )
 
 
-# Which kind of thing a command does, of which text, what a row says of that, and why that is so.
-_Piece = tuple[Does, str, Outcome, str]
-
-
-def pieces(row: Row, call: Mapping[str, object]) -> Iterable[_Piece]:
-    """Return what the command that *call* runs does, in its order, each thing once.
+def account(row: Row, call: Mapping[str, object]) -> Iterator[tuple[Does, str, Outcome, str]]:
+    """Yield what the command that *call* runs does: how, with what, what *row* says of it, and why.
 
     Nothing of a call that is no command, or that all of *row* decides alike; what every policy
     lets pass is left out. The strictest of the outcomes is what the row says of the call, unless
@@ -192,42 +198,28 @@ def pieces(row: Row, call: Mapping[str, object]) -> Iterable[_Piece]:
     """
     dialect, kind = row.ruleset.dialect, row.argument.kind
     if kind not in (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL) or row.constant is not None:
-        return ()
+        return
     try:
         written = argument_text(row.argument, dialect, call)
         command = _read(written, kind, dialect)
     except Unreadable:
-        return ()
-    limit = row.first_parameter(call)
-    found = {piece[:2]: piece for piece in _pieces(row, command, written, limit)}
-    return [
-        (does, text.replace(SOME_VALUE, HIDDEN_TEXT), outcome, why)
-        for does, text, outcome, why in found.values()
-    ]
-
-
-def _pieces(row: Row, command: Command, written: str, limit: int) -> Iterator[_Piece]:
-    rules = rules_of(row)
-    said = [(part, rules.part_outcome(row, part, limit)) for part in command.parts]
-    for part, outcome in said:
-        if part.text:
-            why = "" if outcome.entries else why_no_command(part, written)
-            yield Does.HIDES if why else Does.RUNS, part.text, outcome, why
-    doubted = unsure(row.ruleset)
-    hidden = [outcome for part, outcome in said if not part.text or outcome is doubted]
-    for file, outcome in rules.opened(row, command, [outcome for _, outcome in said]):
-        if rules.is_hidden(file):
-            hidden.append(outcome)
-        elif outcome is not HARMLESS:
-            does = Does.WRITES if file.writes else Does.READS
-            if file.tool and file.tool == row.ruleset.dialect.shell.files.removes:
-                does = Does.REMOVES
-            yield does, in_home(file.target or "", "$HOME"), outcome, ""
-    hidden += rules.in_background(row, command)
-    if command.unread and row.entries:
-        hidden.append(doubted)
-    if not command.parts:
-        hidden.append(rules.idle_outcome(row, limit))
+        return
+    evaluator, doubted, hidden = evaluator_of(row), unsure(row.ruleset), list[Outcome]()
+    for subject, outcome in evaluator.outcomes(row, command, row.first_parameter(call)):
+        match subject:
+            case CommandPart(text=text) if text:
+                why = "" if outcome.entries else why_no_command(subject, written)
+                yield Does.HIDES if why else Does.RUNS, text, outcome, why
+                if outcome is doubted:
+                    hidden.append(outcome)
+            case Redirection() if not evaluator.is_hidden(subject):
+                if outcome is not HARMLESS:
+                    does = Does.WRITES if subject.writes else Does.READS
+                    if subject.tool and subject.tool == dialect.shell.files.removes:
+                        does = Does.REMOVES
+                    yield does, in_home(subject.target or "", "$HOME"), outcome, ""
+            case _:
+                hidden.append(outcome)
     strictest = min(hidden, key=strictness, default=HARMLESS)
     if strictest is not HARMLESS:
         for doubt in command.ambiguities or (Ambiguity("", ""),):
