@@ -29,9 +29,9 @@ from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.values import evolve, frozen
 from policy.tables.dialect import ArgumentKind, Dialect
-from policy.tables.entry import Entry, Outcome
 from policy.tables.parameters import TOO_MANY_PARAMETERS, parameter_cases
-from policy.tables.row import Row
+from policy.tables.row import Outcome, Row
+from policy.tables.ruleset import Entry
 from policy.tables.table import Lookup
 
 __all__ = ["DIFFERENT_KINDS", "Comparison", "Known", "compare"]

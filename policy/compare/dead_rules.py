@@ -20,7 +20,7 @@ from policy.patterns.index import Index
 from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, freeze, is_glob
 from policy.tables.dialect import ArgumentKind, Dialect
-from policy.tables.entry import KINDS
+from policy.tables.row import KINDS
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Lookup, Table
 

@@ -31,8 +31,8 @@ from policy.patterns.pattern import (
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import OneOf, Token, folded, in_one_case
 from policy.tables.dialect import ArgumentKind
-from policy.tables.entry import BY_DEFAULT, Entry, Outcome, unsure
-from policy.tables.row import Row
+from policy.tables.row import BY_DEFAULT, Outcome, Row, unsure
+from policy.tables.ruleset import Entry
 from policy.tables.table import Lookup
 
 __all__ = [

@@ -15,8 +15,8 @@ from policy.patterns.pattern import Meet, Pattern, PatternKind
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
 from policy.tables.calls import case_variant
 from policy.tables.dialect import Dialect
-from policy.tables.entry import Form
 from policy.tables.row import Row
+from policy.tables.ruleset import Form
 from policy.tables.table import Lookup
 
 __all__ = ["formed_commands", "formed_paths", "left_behind", "unnamed_differences"]

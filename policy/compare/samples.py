@@ -40,7 +40,7 @@ from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_outcome import may_join
-from policy.tables.entry import BY_DEFAULT, unsure
+from policy.tables.row import BY_DEFAULT, unsure
 
 # Why an answer is not exact.
 SAMPLED: Final = (

@@ -18,7 +18,7 @@ from policy.patterns.domains import BRACED, COMMANDS, DEAD, OBJECTS, TRIMMED_PAT
 from policy.patterns.pattern import readable
 from policy.patterns.tokens import BLANKS, folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
-from policy.tables.entry import KINDS
+from policy.tables.row import KINDS
 from policy.tables.table import Table
 
 __all__ = [

@@ -23,8 +23,8 @@ from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Gap
 from policy.tables.calls import Unreadable, argument_text
 from policy.tables.dialect import ArgumentKind
-from policy.tables.entry import HARMLESS, Outcome, strictness, unsure
 from policy.tables.file_outcome import named_outcome
+from policy.tables.row import HARMLESS, Outcome, strictness, unsure
 
 if TYPE_CHECKING:
     from policy.tables.dialect import Dialect

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +31,7 @@ def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compil
     expect(A_PATH, "path", path, (str, os.PathLike))
     label = str(path)
     try:
-        # A pipe without a writer would block for ever.
-        with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise PolicyError("not a file", file=label)
+        with Path(path).open("rb") as stream:
             data = stream.read(limits.COMPILED_BYTES + 1)
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", None) or str(error)).lower()

@@ -8,7 +8,7 @@ from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.tokens import folded
 from policy.tables import calls
-from policy.tables.entry import (
+from policy.tables.row import (
     BY_DEFAULT,
     UNANALYSABLE,
     UNREADABLE,

@@ -8,8 +8,8 @@ from itertools import chain, combinations, islice, product
 from policy.patterns.pattern import Pattern
 from policy.patterns.search import classes
 from policy.tables.dialect import Inputs
-from policy.tables.entry import Entry, Outcome
-from policy.tables.row import Row
+from policy.tables.row import Outcome, Row
+from policy.tables.ruleset import Entry
 
 TOO_MANY_PARAMETERS = "rules name more combinations of arguments than are told apart"
 

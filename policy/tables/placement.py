@@ -22,7 +22,7 @@ from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
-from policy.tables.entry import strictness
+from policy.tables.row import strictness
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import NO_CALL, Ceiling, LinkedRules, Table, no_arguments
 

@@ -11,18 +11,66 @@ from functools import cached_property
 from weakref import WeakValueDictionary
 
 from policy.core import limits
-from policy.core.decision import Reason
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Memo
-from policy.core.values import TYPE_CHECKING, Any, Final
+from policy.core.values import TYPE_CHECKING, Any, Final, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.index import Indexed
 from policy.patterns.pattern import PatternKind
 from policy.tables.dialect import ArgumentKind, Inputs
-from policy.tables.entry import BY_DEFAULT, KINDS, UNREADABLE, Entry, Outcome
 
 if TYPE_CHECKING:
-    from policy.tables.ruleset import RuleSet
+    from policy.tables.ruleset import Entry, RuleSet
+
+
+# The patterns that each kind of argument is matched with.
+KINDS: Final = {
+    **dict.fromkeys(ArgumentKind, PatternKind.TEXT),
+    ArgumentKind.PATH: PatternKind.PATH,
+    ArgumentKind.URL: PatternKind.HOST,
+}
+
+
+@frozen(eq=False)
+class Outcome:
+    """What a row says of a call: the entries are the reasons."""
+
+    effect: Effect
+    reason: Reason
+    entries: tuple[Entry, ...] = ()
+
+
+# What a rule for any command overrides where the host's shell says so.
+BY_DEFAULT: Final = frozenset({Reason.DEFAULT, Reason.CLASSIFIER, Reason.UNANALYSABLE})
+
+
+def strictness(outcome: Outcome | Decision) -> tuple[Effect, bool]:
+    """Return what answers are ordered by: the strictest first, and a rule before a default."""
+    return outcome.effect, outcome.reason in BY_DEFAULT
+
+
+def unsure(rules: RuleSet) -> Outcome:
+    """Return what a call gets of which it cannot be told what the rules say."""
+    if not rules.dialect.asks:
+        return _REFUSED
+    return _JUDGED if rules.default_reason is Reason.CLASSIFIER else UNANALYSABLE
+
+
+def guarded(rules: RuleSet) -> Outcome:
+    """Return what a call gets that no rule can allow."""
+    return _GUARDED if unsure(rules) is UNANALYSABLE else _GUARDED_REFUSED
+
+
+UNREADABLE: Final = {
+    reason: Outcome(Effect.DENY, reason) for reason in (Reason.MALFORMED, Reason.TOO_LONG)
+}
+UNANALYSABLE: Final = Outcome(Effect.ASK, Reason.UNANALYSABLE)
+HARMLESS: Final = Outcome(Effect.ALLOW, Reason.DEFAULT)
+_JUDGED: Final = Outcome(Effect.ASK, Reason.CLASSIFIER)
+_REFUSED: Final = Outcome(Effect.DENY, Reason.UNANALYSABLE)
+_GUARDED: Final = Outcome(Effect.ASK, Reason.PROTECTED)
+_GUARDED_REFUSED: Final = Outcome(Effect.DENY, Reason.PROTECTED)
 
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})

@@ -6,6 +6,7 @@ one tool is a *row*: the entries whose tool pattern matches the name, in order.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import groupby
@@ -16,14 +17,40 @@ from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
+from policy.core.source import Place
 from policy.core.values import Final, frozen
 from policy.patterns.index import Index
 from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
-from policy.tables.entry import Entry, Form, Outcome
-from policy.tables.row import Row
+from policy.tables.row import Outcome, Row
 
-__all__ = ["EntriesOnDemand", "Entry", "RuleSet", "Runs", "Said"]
+
+class Form(enum.Enum):
+    """How a rule says what it says, where a host looks at that beside what it matches."""
+
+    PLAIN = "plain"  # in no way that counts
+    PREFIX = "prefix"  # as the text alone that others go on from: `git` of `Bash(git:*)`
+    BARE = "bare"  # as what comes before a star, and no command: `git` of `Bash(git *)`
+    WITHIN = "within"  # as all that is in a folder: `Read(src/**)`
+    ALONE = "alone"  # as the only rule that allows calls of its tool: `Bash` without `Bash(git *)`
+
+    # As of every effect and reason: what rows are compared by holds one of each line.
+    __hash__ = object.__hash__
+
+
+@frozen
+class Entry:
+    """One line of a rule set, and of the rows of the tools that it applies to."""
+
+    tool: str  # a tool name, or a glob over names (`policy.patterns.notations.names`)
+    effect: Effect  # what it says
+    pattern: Pattern | None = None  # what its argument must be; None is any call
+    # The parameter that *pattern* matches; "" is the argument that the dialect names for the tool.
+    field: str = ""
+    reason: Reason = Reason.RULE  # what a decision by this entry gives as its reason
+    rule: str = values.field(default="", hash=False)  # the rule as written
+    place: Place | None = values.field(default=None, hash=False)  # where it is written
+    form: Form = Form.PLAIN  # how it says so, where that counts
 
 
 # Of one entry: tool, field, pattern and form.

@@ -25,8 +25,7 @@ from policy.core.memory import Memo
 from policy.core.source import cited
 from policy.core.values import Any, Final, evolve, field, frozen
 from policy.tables.dialect import Dialect, Inputs
-from policy.tables.entry import UNREADABLE, Outcome
-from policy.tables.row import NO_FIELD, Row
+from policy.tables.row import NO_FIELD, UNREADABLE, Outcome, Row
 from policy.tables.ruleset import Entry, RuleSet
 
 # Starting an agent is a call like any other.

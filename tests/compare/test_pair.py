@@ -10,7 +10,7 @@ from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.patterns.domains import ANY_TEXT
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.tables.entry import Entry
+from policy.tables.ruleset import Entry
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 

@@ -16,7 +16,7 @@ from policy.core.effect import Effect
 from policy.patterns import notations
 from policy.patterns.domains import PATHS
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.tables.entry import Entry
+from policy.tables.ruleset import Entry
 
 _SEGMENTS = ("a", "b", "ab", "a*", "*", "**")
 _PATHS = [

@@ -22,9 +22,8 @@ from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import GAPS, Alternatives, OneOf, Run
 from policy.tables import dialect as dialects
 from policy.tables.chain import Attenuated
-from policy.tables.entry import Form
 from policy.tables.projects import Compiled, CompiledProject
-from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
+from policy.tables.ruleset import EntriesOnDemand, Entry, Form, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from policy.files.text import removal
 from policy.hosts.data import data_table
 from policy.patterns.pattern import Pattern, freeze, typed
 from policy.tables.dialect import ArgumentKind, Dialect
-from policy.tables.entry import Entry
+from policy.tables.ruleset import Entry
 from policy.tables.table import Table
 
 _DATA: Final = data_table(__package__, "commands")

@@ -38,8 +38,7 @@ from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import BLANKS, Gap, OneOf, Token
 from policy.tables.command_outcome import PARTING
 from policy.tables.dialect import Dialect
-from policy.tables.entry import Form
-from policy.tables.ruleset import Entry
+from policy.tables.ruleset import Entry, Form
 
 
 @values.frozen

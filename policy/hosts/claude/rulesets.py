@@ -25,8 +25,7 @@ from policy.hosts.claude.session import ClaudeSession, is_plan
 from policy.hosts.claude.shell.doubtful import traced as traced_patterns
 from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import folded
-from policy.tables.entry import Form
-from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.ruleset import Entry, Form, RuleSet
 
 
 def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:

@@ -17,8 +17,7 @@ from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
-from policy.tables.entry import Entry
-from policy.tables.ruleset import RuleSet
+from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
 PROFILE: Final = "policy@1"

@@ -32,7 +32,7 @@ from policy.language.printer import print_document, print_matcher, print_name
 from policy.language.syntax import Matcher, specifier
 from policy.patterns.pattern import PatternKind
 from policy.tables.dialect import ArgumentKind
-from policy.tables.entry import Entry
+from policy.tables.ruleset import Entry
 from policy.tables.table import SPAWN_TOOL
 
 _Rules = dict[Effect, list[str]]

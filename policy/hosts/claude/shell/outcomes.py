@@ -25,8 +25,9 @@ from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, folded
 from policy.tables.calls import Unreadable, canonical_path, case_variant, rooted_path
 from policy.tables.command_outcome import CommandEvaluator, Subject, may_join
-from policy.tables.entry import BY_DEFAULT, HARMLESS, Form, Outcome, guarded, strictness, unsure
 from policy.tables.file_outcome import file_outcome, led_outcome, links_of_processes, named_outcome
+from policy.tables.row import BY_DEFAULT, HARMLESS, Outcome, guarded, strictness, unsure
+from policy.tables.ruleset import Form
 
 if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
