@@ -27,6 +27,13 @@ BEFORE = "root main\n\nagent main {\n    allow Read\n}\n"
 AFTER = "root main\n\nagent main {\n    allow Read, Bash(git *)\n}\n"
 
 
+def test_what_forges_install_reads_whole_commands_of_shells() -> None:
+    assert '"$ACTION[bash]"' in STEPS["Install"]["run"]
+    assert {*map(str, (hook["additional_dependencies"] for hook in HOOKS.values()))} == {
+        "['.[bash]']"
+    }
+
+
 @pytest.fixture
 def repository(tmp_path) -> Path:
     """Return a repository whose second commit widens, and whose third changes a file nobody reads."""
