@@ -15,6 +15,7 @@ import policy
 from policy.cli import main
 from policy.cli.options import parse_options
 from policy.core.source import Source
+from policy.hosts.notation.semantics import DIALECT
 from policy.language.parse import parse_notation
 from tests.screens import PICTURES, SCREENS, picture
 
@@ -146,6 +147,18 @@ def test_the_first_program_of_a_page_runs(
     names: dict[str, object] = {}
     exec(compile(program, name, "exec"), names)  # noqa: S102  # code of our own pages
     assert isinstance(names["decision"], policy.Decision)
+
+
+def test_the_guide_names_the_argument_of_each_tool_that_rules_match() -> None:
+    page = (ROOT / "docs" / "embed.md").read_text("utf-8")
+    table = page.partition("| tool | argument")[2].partition("| any other |")[0]
+    named = {
+        tool: tuple(re.findall(r"`(\w+)`", row[1]))
+        for row in re.findall(r"^\| (.+?) \| (.+) \|$", table, re.MULTILINE)
+        for tool in re.findall(r"`(\w+)`", row[0])
+    }
+    tools = DIALECT.arguments.items()
+    assert named == {"Agent": DIALECT.arguments["Task"].fields} | {t: a.fields for t, a in tools}
 
 
 def test_the_readme_is_short_and_shows_commands_with_their_output() -> None:
