@@ -67,6 +67,7 @@ def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
     if code := page.meta.get("code"):
         hosts = ", ".join(page.meta.get("hosts", ())) or "every host"
         about = f"`{code}` · {page.meta['severity']} · {hosts} · [all findings](README.md)"
+        page.meta["search"] = {"boost": 0.5}  # a search shows guides first
         markdown = re.sub(r"^(# .+)$", rf"\1\n\n{about}", markdown, count=1, flags=re.MULTILINE)
     markdown = re.sub(r"^::: (\S+)$", lambda found: public(found[1]), markdown, flags=re.MULTILINE)
     markdown = re.sub(r"\{\{ (\w+) \}\}", lambda found: WRITERS[found[1]](), markdown)
