@@ -337,7 +337,7 @@ class Guard:
 
     def _table(self, chain: Chain) -> PlacedTable:
         """Return the table of *chain*, placed where its calls are made."""
-        return self._kept("table", chain, "", lambda: self._place.of(chain.table))
+        return self._kept("table", chain, "", lambda: self._place.decider(chain.table))
 
     @contextmanager
     def running(self, verdict: Verdict) -> Iterator[None]:

@@ -162,7 +162,7 @@ def with_rules(
 
 def _placed(chain: Chain, table: Table) -> Decider:
     """Return what decides calls of *table* where those of *chain* are made."""
-    return table if chain.place is None else chain.place.of(table)
+    return table if chain.place is None else chain.place.decider(table)
 
 
 def clauses_of(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:

@@ -101,6 +101,3 @@ class OnDemand(Mapping[str, _V], Generic[_V]):
 
     def __len__(self) -> int:
         return len(self._names)
-
-    def __repr__(self) -> str:
-        return f"<OnDemand {', '.join(self._names)}>"

@@ -30,11 +30,3 @@ def other_names(project: str) -> tuple[str, ...]:
     """Return what the folder of a project is called besides, where links lead to it."""
     real = os.path.realpath(project)
     return () if real == project else (real,)
-
-
-def named(path: str, cwd: str, home: str) -> str:
-    """Return *path* absolute, as it is named: no ``..`` is taken out, no link followed."""
-    if path == "~" or path.startswith("~/"):
-        path = home + path[1:]
-    # `Path` would keep `..`, and follow nothing.
-    return os.path.join(cwd, path)  # noqa: PTH118

@@ -76,13 +76,11 @@ def addresses(url: str) -> Iterator[str]:
     found, path = read_url(url) or ("", "")
     segments: list[str] = []
     for segment in path.split("/")[1:]:
-        match _DOT.sub(".", segment):
-            case "..":
-                del segments[-1:]
-            case ".":
-                pass
-            case _:
-                segments.append(segment)
+        plain = _DOT.sub(".", segment)
+        if plain == "..":
+            del segments[-1:]
+        elif plain != ".":
+            segments.append(segment)
     for segment in segments:
         found += "/" + segment
         yield found

@@ -134,7 +134,7 @@ def canonical_path(path: str, dialect: Dialect) -> str:
 def _absolute(path: str, dialect: Dialect) -> str:
     if not path or "\0" in path:
         raise Unreadable
-    path = rooted_path(path, dialect)
+    path = rooted_path(path, dialect.cwd, dialect.home)
     # Most paths have nothing to mend.
     if "//" not in path and "/." not in path and not path.endswith("/"):
         return path
@@ -143,11 +143,11 @@ def _absolute(path: str, dialect: Dialect) -> str:
     return f"/{below}" if below else ""
 
 
-def rooted_path(path: str, dialect: Dialect) -> str:
-    """Return *path* absolute, and otherwise as it is named."""
+def rooted_path(path: str, cwd: str, home: str) -> str:
+    """Return *path* absolute, as it is named: no ``..`` is taken out, no link followed."""
     if path == "~" or path.startswith("~/"):
-        return dialect.home + path[1:]
-    return path if path.startswith("/") else f"{dialect.cwd}/{path}"
+        return home + path[1:]
+    return path if path.startswith("/") else f"{cwd}/{path}"
 
 
 def case_variant(path: str, dialect: Dialect) -> str:

@@ -136,7 +136,7 @@ class Decider(Protocol):
 class CallPlace(Protocol):
     """Where calls are made: in a folder that is known, or not."""
 
-    def of(self, table: Table) -> Decider:
+    def decider(self, table: Table) -> Decider:
         """Return what decides calls of *table* here."""
 
 
@@ -207,10 +207,6 @@ class Chain:
     reading: Reading = field(eq=False, repr=False)
     place: CallPlace | None = field(default=None, eq=False, repr=False)
 
-    def __attrs_post_init__(self) -> None:
-        # Calls go to the decider at once: a method between would cost as much as the lookup.
-        object.__setattr__(self, "decide", self._decider.decide)
-
     @classmethod
     def start(cls, agent: str, reading: Reading, place: CallPlace | None = None) -> Chain:
         """Return the chain of the root *agent* alone. Raises SpawnDenied for an unknown one."""
@@ -231,7 +227,7 @@ class Chain:
 
     @cached_property
     def _decider(self) -> Decider:
-        return self.table if self.place is None else self.place.of(self.table)
+        return self.table if self.place is None else self.place.decider(self.table)
 
     def decide(self, tool: str, call: Mapping[str, object], *, checked: bool = False) -> Decision:
         """Return what a call of the last agent gets where it is made (see `Table.decide`)."""

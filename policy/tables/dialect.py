@@ -184,7 +184,7 @@ class Dialect:
     name: str  # of the host and its version
     # Canonical tool name -> the argument that its specifier applies to.
     arguments: Mapping[str, Argument] = field(hash=False, factory=dict)
-    other: Argument = Argument(ArgumentKind.TEXT, ())  # the same for every other tool
+    other: Argument = Argument(ArgumentKind.TEXT, ())  # that of every other tool
     # Another name of a tool -> its canonical name.
     aliases: Mapping[str, str] = field(hash=False, factory=dict)
     shell: Shell = Shell()  # for arguments that are commands

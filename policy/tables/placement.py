@@ -16,11 +16,11 @@ from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.memory import Memo
-from policy.core.symlinks import named, other_names, resolved
+from policy.core.symlinks import other_names, resolved
 from policy.core.values import Final, evolve, frozen
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
-from policy.tables.calls import Unreadable, argument_text
+from policy.tables.calls import Unreadable, argument_text, rooted_path
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.row import strictness
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
@@ -32,13 +32,8 @@ _TABLES: Final = 1024
 _TEXTS: Final = 16 * 1024
 _LONGEST: Final = 1024
 
-# What stands for the folder of a project, and for the home folder, until they are known.
+# The folders of dialects that start from the project, or the home folder, wherever that is.
 _NAMELESS: Final = frozenset({"/@project", "/@home"})
-
-
-def is_nameless(dialect: Dialect) -> bool:
-    """Return whether no file states the folder that relative paths start from."""
-    return dialect.cwd in _NAMELESS
 
 
 class _Moved:
@@ -63,7 +58,7 @@ class _Moved:
         # By identity: equal sets may stand at other places.
         known = self._sets.get(id(rules))
         if known is None:
-            moved = self._moved(rules) if is_nameless(rules.dialect) else (rules,)
+            moved = self._moved(rules) if rules.dialect.cwd in _NAMELESS else (rules,)
             known = self._sets[id(rules)] = (rules, moved)
         return known[1]
 
@@ -106,7 +101,7 @@ class ProjectFolders(_Moved):
 
     def beyond(self, name: str, cwd: str) -> tuple[str, str] | None:
         """Return a file's absolute and real path; None if no link leads elsewhere."""
-        path = named(name, cwd, self.home)
+        path = rooted_path(name, cwd, self.home)
         real, path = self.resolve(path), "/" + os.path.normpath(path).lstrip("/")
         inside = path.removeprefix(self.cwd)
         # Under each name of the project there are the same files.
@@ -114,7 +109,7 @@ class ProjectFolders(_Moved):
         return None if real in same else (path, real)
 
     # As a place of chains, in which no link is followed.
-    of = _Moved.table
+    decider = _Moved.table
 
     @cached_property
     def _linked(self) -> Memo[object, tuple[Table, Table]]:
@@ -316,7 +311,7 @@ class _Tool:
                 for field in argument.fields:
                     self.paths[field] = argument.trimmed or self.paths.get(field, False)
         self.texts = _NAMES & texts
-        follows = any(is_nameless(part.rules.dialect) for part in own.use.parts)
+        follows = any(part.rules.dialect.cwd in _NAMELESS for part in own.use.parts)
         self.names_files = follows and bool(self.paths or self.texts or self.commands)
         alone = {self.lookup.field, self.lookup.alias}
         self.by_text = not (self.paths or self.texts) and all(
@@ -375,12 +370,12 @@ class ProjectPlace(_Moved):
     def __init__(self) -> None:
         self._tables: Memo[int, PlacedTable] = Memo(_TABLES)
 
-    def of(self, table: Table) -> PlacedTable:
+    def decider(self, table: Table) -> PlacedTable:
         """Return what decides calls of *table* here."""
         return self._tables.get(id(table)) or self._tables.keep(id(table), PlacedTable(table, self))
 
     def below(self, root: str) -> ProjectPlace:
-        """Return the same for a project in a folder below this one."""
+        """Return the place of a project in a folder *root* below this one."""
         raise NotImplementedError
 
     def others(self, own: Table, tool: _Tool, call: _Call, files: Iterable[str]) -> Iterator[_Way]:
@@ -409,7 +404,7 @@ class Rooted(ProjectPlace):
         self._here = folders.current or folders.cwd
 
     def below(self, root: str) -> Rooted:
-        """Return the same for a project in a folder below this one."""
+        """Return the place of a project in a folder below this one."""
         cwd = posixpath.join(self.folders.cwd, root)
         return Rooted(folders_here(cwd, self.folders.home)) if root else self
 
@@ -418,9 +413,9 @@ class Rooted(ProjectPlace):
         return self.folders.table(table)
 
     def others(self, own: Table, tool: _Tool, call: _Call, files: Iterable[str]) -> Iterator[_Way]:
-        """Yield the same with the files where links lead."""
+        """Yield calls with the files where links lead."""
         for each in self._respelled(tool, call):
-            yield self.of(own).moved, each
+            yield self.decider(own).moved, each
         led = (self.folders.beyond(name, self._here) for name in dict.fromkeys(files))
         links = dict(each for each in led if each is not None)
         if links:
@@ -429,7 +424,7 @@ class Rooted(ProjectPlace):
     def _respelled(self, tool: _Tool, call: _Call) -> Iterator[_Call]:
         """Yield *call* with the files that it names as they are named otherwise."""
         real = {
-            field: self.folders.resolve(named(path, self._here, self.folders.home))
+            field: self.folders.resolve(rooted_path(path, self._here, self.folders.home))
             for field, path in tool.given(call)
             if path and "\0" not in path
         }
@@ -459,7 +454,7 @@ class Rootless(ProjectPlace):
     """
 
     def below(self, root: str) -> Rootless:  # noqa: ARG002  # that folder is not known either
-        """Return the same for a project in a folder below."""
+        """Return the place of a project in a folder below this one."""
         return self
 
     def _moved(self, rules: RuleSet) -> tuple[RuleSet, ...]:

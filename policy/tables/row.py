@@ -34,7 +34,10 @@ KINDS: Final = {
 
 @frozen(eq=False)
 class Outcome:
-    """What a row says of a call: the entries are the reasons."""
+    """What a row says of a call: the entries are the reasons.
+
+    Each is made once, and compared by identity: an equal one may say it for another reason.
+    """
 
     effect: Effect
     reason: Reason
@@ -157,11 +160,11 @@ class Row:
             return self.constant
         text: Any = call.get(self.field)
         if type(text) is not str or self.alias in call:
-            return self._outcome_by_reading(call)
+            return self._outcome_of_argument(call)
         found = self._known.get(text)
         if found is None:
             is_plain = self.argument.kind is ArgumentKind.COMMAND and self._is_plain(text)
-            found = self.at(self.first(text)) if is_plain else self._outcome_by_reading(call)
+            found = self.at(self.first(text)) if is_plain else self._outcome_of_argument(call)
             if len(text) <= _LONGEST:
                 self._known.keep(text, found)
         return found
@@ -175,8 +178,8 @@ class Row:
         longest = shell.longest or limits.CALL_CHARACTERS
         return lambda text: len(text) <= longest and is_plain(text, shell)
 
-    def _outcome_by_reading(self, call: Mapping[str, object]) -> Outcome:
-        """Return the same of a call whose argument must be read first."""
+    def _outcome_of_argument(self, call: Mapping[str, object]) -> Outcome:
+        """Return what the row says of a call whose argument must be brought into its form."""
         dialect, kind = self.ruleset.dialect, self.argument.kind
         limit = self.first_parameter(call)
         if not self.indices and not self.opens_files:

@@ -177,7 +177,7 @@ class RuleSet:
 
     @cached_property
     def worded(self) -> Key:
-        """What sets have in common that say the same in the same words, wherever it stands."""
+        """What sets have in common whose rules are in the same words, wherever they stand."""
         words = tuple([(_WORDS(entry), entry.place is None) for entry in self.entries])
         return Key((words, self.default, self.default_reason, id(self.dialect)))
 
@@ -217,7 +217,7 @@ class RuleSet:
 
     @cached_property
     def digest(self) -> str:
-        """What stands for it in the hashes of tables: the same for equal sets."""
+        """A hash of what it says, for the hashes of tables. Equal sets have equal ones."""
         import hashlib  # noqa: PLC0415  # a decision needs no hash
 
         runs = [

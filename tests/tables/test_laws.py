@@ -286,7 +286,7 @@ def test_what_is_remembered_is_what_reading_the_call_says(scope: Scope, asked: l
         table.lookup(tool).remembered.clear()
         decision = table.decide(tool, call)
         for row, _ in table.lookup(tool).rows:
-            read = row._outcome_by_reading(call)
+            read = row._outcome_of_argument(call)
             assert (decision.effect, decision.reason) == (read.effect, read.reason)
             assert [each.rule for each in decision.because] == [each.rule for each in read.entries]
 

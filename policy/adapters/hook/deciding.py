@@ -359,7 +359,7 @@ def _hook_call(
             standings.append(Standing(project, title, None, (), None, denied))
             continue
         names = chain.names if len(chains) == 1 else ()
-        standings.append(Standing(project, title, chain, names, place.of(chain.table)))
+        standings.append(Standing(project, title, chain, names, place.decider(chain.table)))
     return HookCall(event, tuple(standings), remains)
 
 

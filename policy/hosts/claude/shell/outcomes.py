@@ -273,7 +273,7 @@ def _walked_path(name: str, dialect: Dialect) -> str:
     links = dict(dialect.links)
     if dialect.processes:
         links |= {**_links_of_system(), **dict(links_of_processes(dialect))}
-    rooted = rooted_path(name, dialect)
+    rooted = rooted_path(name, dialect.cwd, dialect.home)
     rest = (folded(rooted) if dialect.fold else rooted).split("/")[::-1]
     path, followed = "", 0
     while rest:
