@@ -532,8 +532,8 @@ SUPPRESSED = "Bash(rm *)  # policy: ignore[twin-shell] there is no PowerShell he
 
 
 def test_a_comment_with_code_and_reason_suppresses_the_findings_of_its_line() -> None:
-    assert "twin-shell" in codes(team("Bash, PowerShell", "Bash(rm *)"))
-    report = linted(team("Bash, PowerShell", SUPPRESSED))
+    assert "twin-shell" in codes(team("Bash(ls *), PowerShell", "Bash(rm *)"))
+    report = linted(team("Bash(ls *), PowerShell", SUPPRESSED))
     assert [finding.code for finding in report.findings] == []
     ((finding, reason),) = report.suppressed
     assert (finding.code, reason) == ("twin-shell", "there is no PowerShell here")
@@ -541,7 +541,7 @@ def test_a_comment_with_code_and_reason_suppresses_the_findings_of_its_line() ->
 
 def test_a_comment_on_a_line_of_its_own_is_about_the_next() -> None:
     text = (
-        "root m\nagent m {\n    allow Bash, PowerShell\n"
+        "root m\nagent m {\n    allow Bash(ls *), PowerShell\n"
         "    # policy: ignore[twin-shell] none here\n\n    # more\n    deny Bash(rm *)\n}\n"
     )
     assert codes({"t.policy": text}) == []
@@ -551,12 +551,12 @@ def test_a_comment_on_a_line_of_its_own_is_about_the_next() -> None:
     "comment", ["# policy: ignore", "# policy: ignore[]  why", "# policy: ignore[twin-shell]"]
 )
 def test_a_comment_without_code_or_reason_suppresses_nothing(comment) -> None:
-    found = codes(team("Bash, PowerShell", f"Bash(rm *)  {comment}"))
+    found = codes(team("Bash(ls *), PowerShell", f"Bash(rm *)  {comment}"))
     assert sorted(found) == ["bad-suppression", "twin-shell"]
 
 
 def test_an_unused_suppression_is_reported_and_a_misspelt_code_is_recognised() -> None:
-    (finding,) = linted(team("Bash  # policy: ignore[twin-shel] x")).findings
+    (finding,) = linted(team("Bash(ls *)  # policy: ignore[twin-shel] x")).findings
     assert finding.code == "unused-suppression"
     assert finding.help == "did you mean `twin-shell`?"
     assert not finding.edits  # the code is to be mended, not the comment taken away
@@ -861,7 +861,7 @@ def test_an_annotation_cannot_be_broken_out_of() -> None:
 
 
 def test_junit_fails_what_counts_and_skips_the_rest(run, tmp_path) -> None:
-    (tmp_path / "t.policy").write_text(str(team("Bash, PowerShell", SUPPRESSED)["team.policy"]))
+    (tmp_path / "t.policy").write_text(str(team("Bash(ls *), PowerShell", SUPPRESSED)["team.policy"]))
     (tmp_path / "u.policy").write_text(str(team("Bash(npx *)")["team.policy"]))
     root = ET.fromstring(run("--format", "junit")[1])  # noqa: S314
     suites = {suite.get("name"): suite for suite in root}
@@ -1009,3 +1009,16 @@ def test_a_rule_that_a_limit_of_depth_keeps_from_granting_names_the_limit(starts
 def test_a_limit_of_depth_is_no_rule_that_decides_nothing() -> None:
     text = (LIMITED % "Task(explore)").replace(", Task(worker)", "")
     assert codes({"t.policy": text}) == []
+
+
+@pytest.mark.parametrize("rule", ["Bash", "Bash(*)", "Bash(**)", "PowerShell(*)"])
+def test_a_rule_for_every_command_is_told(rule: str) -> None:
+    found = linted(settings(allow=[rule, "Bash(ls)"])).findings
+    told = [each.message for each in found if each.code == "rule-allows-every-command"]
+    assert told == [f"`{rule}` allows every command that no other rule denies or asks for"]
+
+
+@pytest.mark.parametrize("rule", ["Bash(git *)", "Read", "Edit(**)"])
+def test_a_rule_for_some_commands_allows_not_every_one(rule: str) -> None:
+    assert "rule-allows-every-command" not in codes(settings(allow=[rule]))
+    assert "rule-allows-every-command" not in codes(settings(ask=["Bash"], allow=["Bash(*)"]))

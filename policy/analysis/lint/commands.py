@@ -131,6 +131,17 @@ def rule_runs_anything(commands: _Commands) -> Iterator[Finding]:
                     break
 
 
+def rule_allows_every_command(commands: _Commands) -> Iterator[Finding]:
+    """Yield the rules that allow every command, of a host whose rules may name commands."""
+    kinds = (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL)
+    for tool, dialect in commands.shells.items():
+        decision = commands.decide(tool, f"{ANYTHING} x")
+        if dialect.argument(tool).kind in kinds and decision.effect is Effect.ALLOW:
+            for because in decision.because if decision.reason is Reason.RULE else ():
+                if because.place is not None and _allows_all(commands.positions, because):
+                    yield commands.positions.finding("rule-allows-every-command", because)
+
+
 def _allows_all(positions: Positions, because: Because) -> bool:
     """Return whether a rule says openly that any command is allowed, or is not written."""
     if because.place is None:
@@ -231,6 +242,7 @@ def rule_of_no_command(commands: _Commands) -> Iterator[Finding]:
 
 
 _CHECKS: Final = (
+    rule_allows_every_command,
     rule_runs_anything,
     read_another_way,
     twin_shell,

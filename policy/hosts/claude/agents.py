@@ -191,6 +191,12 @@ class Definition:
     plugin: bool = False  # whether a plugin offers it
     place: Place | None = None  # of its name; None for one that is built in
     span: Span | None = field(default=None, repr=False)  # of its name
+    # Key of its header -> where the value stands.
+    spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
+
+    def span_of(self, key: str) -> Span | None:
+        """Return where the value of a key stands, or the name of the agent."""
+        return self.spans.get(key, self.span)
 
     @property
     def types(self) -> tuple[str, ...] | None:
@@ -293,6 +299,7 @@ class _Reader:
             plugin=self.plugin,
             place=span.place,
             span=span,
+            spans={entry.name: entry.value.span for entry in self.node.entries},
         )
 
     def _named(self) -> tuple[str, Span] | None:

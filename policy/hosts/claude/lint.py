@@ -126,12 +126,12 @@ def agent_findings(definition: Definition, session: ClaudeSession) -> Iterator[F
             yield find("disallowed-tool-specifier", span, tool=tool, matcher=matcher)
         yield from _unknown(matcher, Effect.DENY)
     yield from _pool(definition, session)
-    above, span = session.mode, definition.span
+    above, place = session.mode, definition.span_of("permissionMode")
     # What the mode of the session makes of that of the agent.
     if mode in HANDED_DOWN and child_mode(above, mode) == mode != above:
-        yield find("mode-widens", span, agent=agent, session=above, mode=mode)
+        yield find("mode-widens", place, agent=agent, session=above, mode=mode)
     if mode and above in HANDED_DOWN and mode != above:
-        yield find("permission-mode-ignored", span, case="session", session=above, agent=agent)
+        yield find("permission-mode-ignored", place, case="session", session=above, agent=agent)
 
 
 def _pool(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
@@ -150,7 +150,8 @@ def _pool(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
     if definition.memory and tools.presence is not Presence.ABSENT and "*" not in names:
         given = " and ".join(tool for tool in known.MEMORY_TOOLS if tool not in names)
         if given:
-            yield find("memory-widens-tools", definition.span, agent=agent, tools=given)
+            place = definition.span_of("memory")
+            yield find("memory-widens-tools", place, agent=agent, tools=given)
 
 
 def _unknown(matcher: Matcher, effect: Effect) -> Iterator[Finding]:
