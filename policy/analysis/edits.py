@@ -643,9 +643,12 @@ class _Search:
         def undone(edits: _Making) -> bool:
             return self._effect(self._without(edits), one, names) is one.difference.before.effect
 
-        for edits in (self._named(one, names), *[*self._found][: -_FEW - 1 : -1]):
-            if edits and undone(edits):
-                return edits
+        if (named := self._named(one, names)) and undone(named):
+            return named
+        for edits in [*self._found][: -_FEW - 1 : -1]:
+            if undone(edits):
+                few = edits if 1 < len(edits) <= _FEW else _NONE
+                return frozenset(each for each in few if undone(frozenset({each}))) or edits
         left = self._edits.all
         of_agents = self._of_agents(change.project, names)
         if of_agents and undone(of_agents):

@@ -87,6 +87,27 @@ def test_tools_of_one_list_that_change_alike_are_told_together() -> None:
     }
 
 
+def test_an_edit_that_undoes_a_change_alone_is_not_told_with_another() -> None:
+    agent = "---\nname: {}\ndescription: x\n{}---\n"
+    tools = {"ann": "Read, Agent", "bob": "Read", "general-purpose": "Read, WebFetch, Agent"}
+    before, after = (
+        {
+            f".claude/agents/{name}.md": agent.format(name, line and f"{line}{of}\n")
+            for name, of in tools.items()
+        }
+        for line in ("", "tools: ")
+    )
+    _, effects, _ = attributed(before, after)
+    found = 0
+    for effect in effects:
+        for chain in (chain for change in effect.changes for chain in change.chains):
+            if len(chain) == 2:
+                files = {edit.place.file for edit in effect.edits}
+                assert files == {f".claude/agents/{chain[-1]}.md"}
+                found += 1
+    assert found > 10
+
+
 def test_a_change_names_the_agents_of_its_own_chain() -> None:
     agent = "---\nname: {}\ndescription: x\ntools: Read{}\n---\n"
     before, after = (
