@@ -10,7 +10,7 @@ from policy.core import values
 from policy.files.trees import Memory
 from policy.hosts.project import Project
 from policy.hosts.workspace import load_tree
-from policy.tables.chain import Chain, Link, Reading, SpawnDenied
+from policy.tables.chain import Chain, Link, Reading, SpawnDenied, plain_call
 from policy.tables.table import Table
 from tests.strategies import table
 
@@ -88,7 +88,7 @@ def walks(reading: Reading, starts: Iterable[str], longest: int) -> Iterator[Cha
         chains = longer
 
 
-@values.frozen(slots=False, eq=False)
+@values.frozen(eq=False)
 class Shifting:
     """A host in which nothing only narrows.
 
@@ -104,6 +104,8 @@ class Shifting:
     tables: dict[str, tuple[Table, ...]]
     deepest: int = 3
     name: str = "enforced"
+
+    spawn_call = staticmethod(plain_call)
 
     @property
     def agents(self) -> tuple[str, ...]:

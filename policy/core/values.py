@@ -130,7 +130,6 @@ def _made(
     cls: Any,
     *,
     frozen: bool = True,
-    slots: bool = False,  # none have them
     eq: bool = True,
     repr: bool = True,
     cache_hash: bool = False,

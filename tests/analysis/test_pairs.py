@@ -67,7 +67,7 @@ def test_pairs_of_declared_chains_show_what_every_chain_shows(one: str, other: s
     check_pairs(team(one).attenuated, team(other).attenuated)
 
 
-@values.frozen(slots=False, eq=False)
+@values.frozen(eq=False)
 class Counting(Shifting):
     """A host that goes by the number of agents in front, and says so."""
 

@@ -19,6 +19,8 @@ from policy.core import values
 def declared(lib):
     """Return classes of one text, made by one library."""
     frozen, field, define = lib.frozen, lib.field, lib.define
+    # Ours have no slots.
+    open_to_more = {"slots": False} if lib is attrs else {}
 
     @frozen
     class Place:
@@ -32,7 +34,7 @@ def declared(lib):
         _asked: object = field(default="", alias="table", eq=False, repr=False)
         words: dict[str, str] = field(factory=dict, hash=False)
 
-    @frozen(slots=False)
+    @frozen(**open_to_more)
     class Base:
         name: str
         more: tuple[str, ...] = field(default=(), kw_only=True)
@@ -44,7 +46,7 @@ def declared(lib):
         def length(self) -> int:
             return len(self.name)
 
-    @frozen(slots=False)
+    @frozen(**open_to_more)
     class Derived(Base):
         other: str = "o"
 

@@ -22,7 +22,7 @@ from tests.universes import UNIVERSES, Model, Universe, edits, models, tried, wa
 _Names = tuple[str, ...]
 
 
-@values.frozen(slots=False)
+@values.frozen
 class Sides:
     """The chains of two projects, and what each call of them gets, in one reading."""
 
