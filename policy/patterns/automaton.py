@@ -58,7 +58,6 @@ class TrieNode:
         sets: the nodes that one character of a set leads to.
         accept: the first pattern that ends here.
         deepened: the node that a separator leads to, from which any text leads here again.
-        ending: the patterns that end here or below; None where no one has asked.
 
     """
 
@@ -66,7 +65,6 @@ class TrieNode:
         "accept",
         "deepened",
         "depth",
-        "ending",
         "gaps",
         "indices",
         "letters",
@@ -89,7 +87,6 @@ class TrieNode:
         self.sets: Sequence[tuple[OneOf, TrieNode]] = ()
         self.accept = NO_MATCH
         self.deepened: TrieNode | None = None
-        self.ending: frozenset[int] | None = None
 
 
 class AutomatonState:
@@ -127,7 +124,7 @@ class AutomatonState:
     def possible(self) -> frozenset[int]:
         """All that ``first`` may be behind further text, and hardly anything else."""
         if self._possible is None:
-            numbers = frozenset[int]().union(*map(self._automaton.ending, self._nodes))
+            numbers = self._automaton.below(self._nodes)
             self._possible = frozenset(n for n in (*numbers, NO_MATCH) if n <= self.forever)
         return self._possible
 
@@ -184,11 +181,9 @@ class Automaton:
                 break  # so is what follows
         return state
 
-    def ending(self, node: TrieNode) -> frozenset[int]:
-        """Return the patterns that end at or below *node*."""
-        if node.ending is None:
-            node.ending = frozenset(self._sequences[index][0] for index in node.indices)
-        return node.ending
+    def below(self, nodes: Iterable[TrieNode]) -> set[int]:
+        """Return the patterns that end at or below some of *nodes*."""
+        return {self._sequences[index][0] for node in nodes for index in node.indices}
 
     def step(self, nodes: Sequence[TrieNode], character: str) -> AutomatonState:
         """Return the state that *character* leads to from *nodes*."""
