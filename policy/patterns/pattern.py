@@ -251,19 +251,6 @@ def _frozen(tokens: Iterable[Token], fresh: str) -> str:
     return "".join(texts)
 
 
-def typed(pattern: Pattern) -> str:
-    """Return a text of the pattern as people type it: nothing for a star within a word."""
-    tokens = ("", *pattern.tokens, "")
-    texts = []
-    for before, token, behind in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        ends = isinstance(before, str) and before[-1:].isalnum()
-        begins = isinstance(behind, str) and behind[:1] not in ("", " ", "/")
-        is_part = isinstance(token, Gap) and (ends or begins)
-        texts.append("" if is_part else _frozen([token], "app"))
-    text = "".join(texts)
-    return text if pattern.matches(text) else freeze(pattern, "x")
-
-
 @frozen(order=False)
 class Meet:
     """What all of several patterns match: written out, it may have exponentially many members."""

@@ -233,11 +233,6 @@ def _is_open_part(tokens: list[Token], position: int, separator: str) -> bool:
     return after is Gap.DEEP or (isinstance(after, str) and after.startswith(separator))
 
 
-# The letters, not of ASCII, whose capital or small letter is: an `i` without its dot, the long `s`
-# and the sign for kelvin.
-_OTHERS = {each[0]: OneOf(frozenset(each)) for each in ("i\u0131", "s\u017f", "k\u212a")}
-
-
 def folded(text: str) -> str:
     """Return *text* with one letter for each and its capital, as JavaScript ignores case.
 
@@ -248,12 +243,6 @@ def folded(text: str) -> str:
     '/a/straße/é'
     """
     return text.lower() if text.isascii() else "".join(map(_folded, text))
-
-
-def with_others(text: str) -> Iterator[Token]:
-    """Yield *text*, folded, with a set for each letter that some programs take others for."""
-    for letter in folded(text):
-        yield _OTHERS.get(letter, letter)
 
 
 def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterator[Token]:

@@ -439,6 +439,14 @@ def test_rules_know_a_command_by_these_texts(
     assert ({*part.match_texts}, {*part.possible_texts}) == (known, possible)
 
 
+def test_a_text_with_half_a_character_is_no_plain_command() -> None:
+    # A lone surrogate: no program is given one.
+    assert [is_plain(f"ls {letter}", SHELL) for letter in "a\u00e9\ue000\U0001f600\ud800"] == [
+        *[True] * 4,
+        False,
+    ]
+
+
 def test_the_scanner_notes_what_is_written_in_front_of_a_program() -> None:
     for text, redirected_first in ((">f ls", True), ("ls >f", False), ("x=1 >f ls", False)):
         assert read.Scanner(text).run().commands[0].redirected_first is redirected_first

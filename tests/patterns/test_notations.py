@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-import string
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,7 +22,7 @@ from policy.patterns.notations import (
     slashed,
 )
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Alternatives, Gap, OneOf, folded, in_any_case, with_others
+from policy.patterns.tokens import Alternatives, Gap, OneOf, folded, in_any_case
 
 
 def _matches(patterns: tuple[Pattern, ...], text: str) -> bool:
@@ -271,16 +269,3 @@ def test_letters_are_one_where_ecmascript_ignores_case() -> None:
     forms = {(folded(letter), canonical(letter)) for letter in letters}
     assert all(len(form) == 1 for form, _ in forms)
     assert len(forms) == len({form for form, _ in forms}) == len({each for _, each in forms})
-
-
-def test_letters_taken_for_a_plain_one_are_those_of_which_it_is_the_small_one() -> None:
-    names = {each: Pattern.of(PatternKind.PATH, with_others(each)) for each in string.ascii_letters}
-    for letter in map(chr, range(sys.maxunicode + 1)):
-        smaller = {letter.lower(), letter.upper().lower()}
-        for name in smaller.intersection(string.ascii_letters):
-            assert names[name].matches(folded(letter)), letter
-    for name, pattern in names.items():
-        taken = {
-            letter for token in pattern.tokens for letter in getattr(token, "characters", token)
-        }
-        assert {letter.upper().lower() for letter in taken} == {name.lower()}

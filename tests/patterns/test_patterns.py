@@ -376,6 +376,13 @@ def test_a_text_is_found_for_each_set_of_patterns_that_some_text_matches() -> No
     assert not {"a", "", "x", "ab"} & {*without.values()}
 
 
+def test_a_set_of_patterns_is_shown_by_a_text_that_is_not_empty_if_it_has_one() -> None:
+    assert classes([Pattern.text("*")]) == ({frozenset((0,)): "x"}, True)
+    found, exact = classes([Pattern.text("a"), Pattern.text("")])
+    assert exact
+    assert (found[frozenset((0,))], found[frozenset((1,))]) == ("a", "")
+
+
 def test_sets_of_patterns_beyond_the_budget_are_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SEARCH_STATES", 3)
     found, exact = classes([Pattern.text("abcdefg"), Pattern.text("b*")])

@@ -22,7 +22,8 @@ from policy.core.source import Place
 from policy.core.values import frozen
 from policy.files.text import removal
 from policy.hosts.data import data_table
-from policy.patterns.pattern import Pattern, freeze, typed
+from policy.patterns.pattern import Pattern, freeze
+from policy.patterns.tokens import Gap
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import Entry
 from policy.tables.table import Table
@@ -44,6 +45,19 @@ def command_findings(positions: Positions) -> Iterator[Finding]:
             known.add(commands.key)
             for check in _CHECKS:
                 yield from check(commands)
+
+
+def _typed(pattern: Pattern) -> str:
+    """Return a text of the pattern as people type it: nothing for a star within a word."""
+    tokens = ("", *pattern.tokens, "")
+    texts = []
+    for before, token, behind in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        ends = isinstance(before, str) and before[-1:].isalnum()
+        begins = isinstance(behind, str) and behind[:1] not in ("", " ", "/")
+        is_part = isinstance(token, Gap) and (ends or begins)
+        texts.append("" if is_part else freeze(Pattern.of(pattern.kind, [token]), "app"))
+    text = "".join(texts)
+    return text if pattern.matches(text) else freeze(pattern, "x")
 
 
 @frozen
@@ -97,7 +111,7 @@ class _Commands:
         """Yield the rules that deny calls of *tool*, each with a text that it denies."""
         for *_, entry in self.rules(tool):
             if entry.effect is Effect.DENY and entry.pattern is not None:
-                text = typed(entry.pattern)
+                text = _typed(entry.pattern)
                 if entry.pattern.matches(text):
                     yield entry, text
 

@@ -22,7 +22,7 @@ from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_plan
 from policy.hosts.claude.skills import Skill
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Alternatives, Gap, OneOf, Token, folded, with_others
+from policy.patterns.tokens import Alternatives, Gap, OneOf, Token, folded
 from policy.tables.ruleset import Entry
 
 _READING: Final = known.FILE_TOOLS["Read"]
@@ -37,6 +37,17 @@ def _names(
         (pattern,) = notations.paths("/" + glob, fold=True)
         tokens = pattern.tokens if below else pattern.tokens[:-1]
         yield tuple(_spelled(tokens)) if spelled else tokens
+
+
+# The letters, not of ASCII, whose capital or small letter is: an `i` without its dot, the long `s`
+# and the sign for kelvin.
+_OTHERS = {each[0]: OneOf(frozenset(each)) for each in ("i\u0131", "s\u017f", "k\u212a")}
+
+
+def with_others(text: str) -> Iterator[Token]:
+    """Yield *text*, folded, with a set for each letter that some programs take others for."""
+    for letter in folded(text):
+        yield _OTHERS.get(letter, letter)
 
 
 def _spelled(name: Iterable[Token]) -> Iterator[Token]:

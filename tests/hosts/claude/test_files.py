@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import string
+import sys
 from typing import Any
 
 import pytest
@@ -11,7 +13,10 @@ from policy.core.decision import Decision, Reason
 from policy.core.source import Source
 from policy.files.trees import Memory
 from policy.hosts.claude.data.guarded import GUARDED, GUARDED_FILES
+from policy.hosts.claude.defaults import with_others
 from policy.hosts.claude.front_end import ClaudeOptions, load
+from policy.patterns.pattern import Pattern, PatternKind
+from policy.patterns.tokens import folded
 from policy.tables.chain import Chain
 
 EDITS = {"allow": ["Edit(//**)"]}
@@ -318,3 +323,16 @@ def test_a_folder_that_may_be_of_another_machine_is_not_worked_in(folder: str, e
     decision = Chain.start("main", project.enforced).decide("Read", {"file_path": "/srv/docs/a"})
 
     assert str(decision.effect) == effect
+
+
+def test_letters_taken_for_a_plain_one_are_those_of_which_it_is_the_small_one() -> None:
+    names = {each: Pattern.of(PatternKind.PATH, with_others(each)) for each in string.ascii_letters}
+    for letter in map(chr, range(sys.maxunicode + 1)):
+        smaller = {letter.lower(), letter.upper().lower()}
+        for name in smaller.intersection(string.ascii_letters):
+            assert names[name].matches(folded(letter)), letter
+    for name, pattern in names.items():
+        taken = {
+            letter for token in pattern.tokens for letter in getattr(token, "characters", token)
+        }
+        assert {letter.upper().lower() for letter in taken} == {name.lower()}
