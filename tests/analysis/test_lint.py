@@ -861,7 +861,9 @@ def test_an_annotation_cannot_be_broken_out_of() -> None:
 
 
 def test_junit_fails_what_counts_and_skips_the_rest(run, tmp_path) -> None:
-    (tmp_path / "t.policy").write_text(str(team("Bash(ls *), PowerShell", SUPPRESSED)["team.policy"]))
+    (tmp_path / "t.policy").write_text(
+        str(team("Bash(ls *), PowerShell", SUPPRESSED)["team.policy"])
+    )
     (tmp_path / "u.policy").write_text(str(team("Bash(npx *)")["team.policy"]))
     root = ET.fromstring(run("--format", "junit")[1])  # noqa: S314
     suites = {suite.get("name"): suite for suite in root}

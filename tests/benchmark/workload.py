@@ -341,10 +341,10 @@ def spread(agents: int, tables: int) -> str:
 
 
 def in_a_row(agents: int) -> str:
-    """Return *agents* of which each starts the next and denies it something of its own."""
+    """Return *agents* of which each starts the next, and hands on all that it may do."""
     return "root agent-0\n" + "".join(
-        f"agent agent-{number} {{\n    allow Task(agent-{number + 1}), Read, Bash(do *)\n"
-        f"    deny Bash(do {number} *)\n    delegate *\n}}\n"
+        f"agent agent-{number} {{\n    allow Task(agent-{number + 1}), Read(src/**), Bash(make *)\n"
+        "    delegate *\n}\n"
         for number in range(agents)
     )
 
