@@ -196,16 +196,16 @@ TRAPS: Final = (
 # What the documentation says, what 2.1.329 was observed to do.
 DIFFERENCES: Final = (
     (
-        "`deny` for `Bash(curl *)` does not stop `/usr/bin/curl`, nor `git 'push'` be stopped",
+        "`deny` for `Bash(curl *)` does not match `/usr/bin/curl`, nor one for `git push` `git 'push'`",
         "rules that deny or ask match behind folders, quotes, `env`, `sudo` and more",
     ),
     ("`deny` decides before `ask`", "an `ask` without a star decides before a `deny` with one"),
-    ("`ask` for `Agent(name)` or `Skill(name)` asks", "neither does"),
+    ("`ask` for `Agent(name)` or `Skill(name)` asks", "neither asks"),
     ("starting an agent is denied in the mode `dontAsk`", "it needs no permission in any mode"),
     ("every skill is asked for", "those without `allowed-tools` and hooks are not"),
     (
         "an agent's `acceptEdits` counts below a plan",
-        "the plan holds, unless the agent says `dontAsk`",
+        "the plan holds, unless the agent has `dontAsk`",
     ),
     ("`--agent` takes the mode of the agent", "it does not without a terminal"),
     ("`./x` is relative to the working folder", "it is `x`, which is found at any depth"),
@@ -217,19 +217,19 @@ DIFFERENCES: Final = (
         "`sed -i` and commands behind wrappers are accepted edits",
         "they are asked for; of those behind wrappers only `mkdir` is not",
     ),
-    ("`Monitor(...)` takes the rules of `Bash(...)`", "it is never consulted; `Bash(...)` is"),
+    ("`Monitor(...)` takes the rules of `Bash(...)`", "only `Bash(...)` is consulted"),
     (
         "a value that is wrong is skipped",
-        "the whole file is, unless an administrator's or an entry of a list of rules",
+        "the whole file is skipped; in an administrator's file or a list of rules, the value is",
     ),
     (
         "`allow` for `Bash(awk *)`, or a star alone, allows every command that it matches",
         "`awk -f x`, `hash x`, `script x` and more are asked for unless a rule is just that",
     ),
-    ("`Read(*)` is `Read`", "it is in `deny`; in `allow` it is what is in the working folder"),
+    ("`Read(*)` is `Read`", "in `deny` it is; in `allow` it covers the working folder only"),
     (
         "paths are compared without regard to case",
-        "those of rules are; a working folder counts in its own letters only",
+        "the paths of rules are; the path of a working folder is not",
     ),
     ("`disallowed-tools` of a skill take tools away", "the tools stay, and their calls are denied"),
 )
@@ -240,8 +240,8 @@ DIFFERENCES: Final = (
 _HEAD: Final = """\
 # Claude Code: declared, but does
 
-What files declare, and what the host does. *Declared* is the attenuated reading, in which a
-chain only narrows; then follows what {observed} was observed to enforce. Printed by `python -m tests.hosts.claude.declared_page`.
+What files declare, and what the host does. The column *declared* is the attenuated reading, in which a
+chain only narrows. The column *{observed}* is what that version was observed to enforce. `python -m tests.hosts.claude.declared_page` prints this page.
 """
 
 
@@ -252,7 +252,7 @@ def page() -> str:
             _HEAD.format(observed=VERSION),
             *_traps(),
             "",
-            f"## Where the documentation says otherwise than {VERSION} does\n",
+            f"## Where the documentation differs from {VERSION}\n",
             "| documentation | observed |",
             "| --- | --- |",
             *(f"| {says} | {does} |" for says, does in DIFFERENCES),
@@ -262,7 +262,7 @@ def page() -> str:
 
 
 def _traps() -> Iterator[str]:
-    yield f"| declared | call | declared | {VERSION} | findings |"
+    yield f"| files | call | declared | {VERSION} | findings |"
     yield "| --- " * 5 + "|"
     for trap in TRAPS:
         project = _project(trap)
