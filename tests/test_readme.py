@@ -205,6 +205,15 @@ def test_the_page_of_the_tests_names_what_is_there_and_every_group() -> None:
     assert {*re.findall(r"^\| `(\w+)` \|.*-m \1`", page, re.MULTILINE)} == groups
 
 
+def test_the_guide_of_contributors_names_files_that_exist() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`((?:policy|tests|docs|grammar)/[\w/.*]+)`", page)
+    assert not [name for name in named if not [*ROOT.glob(name.replace("CODE", "*"))]]
+    modules = re.findall(r"python -m (tests[.\w]*)", page)
+    paths = [ROOT / module.replace(".", "/") for module in modules]
+    assert all(p.with_suffix(".py").exists() or (p / "__main__.py").exists() for p in paths)
+
+
 @pytest.mark.parametrize(
     "page", sorted((ROOT / "policy").rglob("README.md")), ids=lambda page: page.parent.name
 )
