@@ -100,6 +100,12 @@ class InputTree:
             return ()
         return read_beside(start_place(tree.path), {p.host for p in self.workspace.projects})
 
+    @property
+    def not_read(self) -> str:
+        """A sentence about `beside`; "" for nothing."""
+        named = quoted([*map(str, self.beside)])
+        return f"not read, and in force for a session there: {named} (`--from`)" if named else ""
+
     def spans(self, because: Iterable[Because]) -> dict[Because, Span]:
         """Return the places of rules whose file can still be read."""
         sources = {one: self.source(one.place.file) for one in because if one.place}
@@ -245,12 +251,15 @@ class DecidingPolicy:
         return (*workspace.problems, *(each for project in projects for each in project.findings))
 
 
-def open_policy(text: str, hosts: Hosts = AS_OBSERVED, root: str | None = None) -> DecidingPolicy:
-    """Return the policy that *text* names, compiled or in files; raises PolicyError as `load`."""
-    found = compiled_at(text, hosts, root)
+def open_policy(text: str, hosts: Hosts = AS_OBSERVED, *, here: bool = False) -> DecidingPolicy:
+    """Return the policy that *text* names, compiled or in files; raises PolicyError as `load`.
+
+    With *here*, files are read as `load_here` does.
+    """
+    found = compiled_at(text, hosts)
     if found is not None:
         return found
-    files = load(text, hosts, root)
+    files = load_here(text, hosts, every=True) if here else load(text, hosts)
     return DecidingPolicy(files.workspace, files)
 
 

@@ -78,7 +78,10 @@ def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[s
     if len(words) > 1 and "(" in words[0] and Path(words[-1]).exists():
         words = [words[-1], *words[:-1]]
     found: DecidingPolicy | None = None
-    if options.start:
+    is_here = words[:1] == ["."]  # as without a path
+    if is_here:
+        words = words[1:]
+    elif options.start:
         words = words[1:] if words and Path(words[0]).is_dir() else words
     elif words and (options.calls or len(words) > 1 or Path(words[0]).exists()):
         found = compiled_at(words[0], Hosts.of(options), options.root)
@@ -93,7 +96,7 @@ def _path_and_words(options: argparse.Namespace) -> tuple[DecidingPolicy, list[s
         every = bool(options.chain or options.calls)
         files = load_here(".", Hosts.of(options), options.root, every=every)
         named = [each for one in files.workspace.projects for each in one.tool_classes.values()]
-        first = words[0] if len(words) > 1 else ""
+        first = words[0] if len(words) > 1 and not is_here else ""
         is_tool = "(" in first or first != first.lower() or first in chained(*named)
         if first and not is_tool:
             raise PolicyError(
@@ -181,9 +184,8 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     # What a session also reads where the files lie, and what none reads.
     if found.files is not None and found.files.guesses:
         rows.append(("note", found.files.guesses))
-    if found.files is not None and found.files.beside:
-        beside = quoted([*map(str, found.files.beside)])
-        rows.append(("note", f"not read, and in force for a session there: {beside} (`--from`)"))
+    if found.files is not None and found.files.not_read:
+        rows.append(("note", found.files.not_read))
     for agent, by in answer.confirm.items():
         rows.append(("note", f"starting `{agent}` must be confirmed first: {quoted(by)} asks"))
     head: list[doc.Text] = [effect(decision.effect), "  ", call(answer.tool, answer.call)]

@@ -14,6 +14,7 @@ from policy.tables.compiled import compiled_from_json, compiled_to_json
 def run(options: argparse.Namespace, console: Console) -> int:
     """Compile, and return the exit status. Where a file cannot be read, nothing is written."""
     found = load(options.path, Hosts.of(options))
+    console.note(found.not_read)
     if console.unreadable(found.workspace.findings):
         return 2
     text = compiled_to_json(found.workspace)

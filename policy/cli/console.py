@@ -110,6 +110,11 @@ class Console:
         """Write one sentence to standard error."""
         self.complain(Paragraph(text))
 
+    def note(self, text: str) -> None:
+        """Write a note to standard error; nothing for none."""
+        if text:
+            self.say(f"note: {text.replace('(`--from`)', '(see `policy audit --from`)')}")
+
     def unreadable(self, findings: Iterable[Finding]) -> bool:
         """Report those of *findings* that are files which could not be read; return if any is."""
         bad = [finding for finding in findings if is_unreadable(finding)]

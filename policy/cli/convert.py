@@ -128,7 +128,11 @@ def _notes(conversion: Conversion) -> dict[str, list[str]]:
         "dropped: no file of the other host says it": [
             one.what + (f" (of `{one.agent}`)" if one.agent else "") for one in conversion.dropped
         ],
-        "not proven to be no looser": [f"{one.tool}: {one.why}" for one in conversion.unproven],
+        "not proven to be no looser": [
+            f"{', '.join(one.tool for one in some)}: {some[0].why}"
+            + (f": {quoted(some[0].rules, 6)}" if some[0].rules else "")
+            for some in doc.grouped(conversion.unproven, lambda one: (one.why, one.rules))
+        ],
         "names": names,
     }
 

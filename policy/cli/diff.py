@@ -54,6 +54,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Print the changes, and return the exit status."""
     hosts = Hosts.of(options)
     old, new = load_sides(sides(options.old, options.new), hosts)
+    console.note(new.not_read or old.not_read)
     maximum = Path(options.max) if options.max else None
     report = review(
         (old.tree, new.tree),

@@ -47,7 +47,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if not Path(path).exists() and (Path(text).exists() or "(" in path):
         text, path = path, text
     matcher = parse_matcher(text)
-    workspace = load_here(path, Hosts.of(options), every=True).workspace
+    files = load_here(path, Hosts.of(options), every=True)
+    console.note(files.not_read)
+    workspace = files.workspace
     found = query(workspace, matcher, readings=(options.reading,) if options.reading else READINGS)
     asked = Asked(text, found, without=options.without)
     report = doc.Report(

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Replay the logs, and return the exit status."""
     files = log_files([Path(name) for name in options.logs])
     sides = [
-        open_policy(path, Hosts.of(options))
+        open_policy(path, Hosts.of(options), here=True)
         for path in (options.policy, options.against)
         if path is not None
     ]
@@ -54,6 +54,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         title = f"Logged calls, decided by `{label}`"
         json, blocks = partial(_json, found), partial(_blocks, found, len(files), label)
     publish(doc.Report(title, json, blocks, _MOST), options, console)
+    for each in sides:
+        console.note(each.files.not_read if each.files else "")
     unreadable = console.unreadable([one for each in sides for one in each.findings()])
     if unreadable or (found is not None and not found.outcomes):
         return 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from policy.analysis.inputs import Hosts, load
+from policy.analysis.inputs import Hosts, load_here
 from policy.analysis.records.logs import log_files
 from policy.analysis.records.replay import RecordDecider
 from policy.analysis.suggest import Proposal, propose
@@ -26,8 +26,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     files = log_files([Path(name) for name in options.logs])
     decider = None
     if options.policy is not None:
-        workspace = load(options.policy, Hosts.of(options)).workspace
-        decider = RecordDecider(workspace, options.reading, HOME)
+        found = load_here(options.policy, Hosts.of(options), every=True)
+        console.note(found.not_read)
+        decider = RecordDecider(found.workspace, options.reading, HOME)
     file = rule_file_of(options.to) if options.to else None
     least = max(options.least, 2)
     proposal = propose(records(files), decider, root=options.root, least=least, file=file)

@@ -623,6 +623,16 @@ def run(capsys, monkeypatch):
     return call
 
 
+def test_what_is_not_proven_names_the_rules_and_the_tools_that_they_are_about() -> None:
+    lists = {"allow": ["Bash(git diff:*)"], "deny": ["Read(./.env)"]}
+    files = {".claude/settings.json": json.dumps({"permissions": lists})}
+    (conversion,) = convert(Memory(files), "policy")
+    rules = {one.tool: one.rules for one in conversion.unproven}
+    assert rules["Bash"] == rules["Monitor"] == ("allow Bash(git diff:*)",)
+    assert rules["Read"] == rules["Edit"] == ("deny Read(./.env)",)
+    assert "`allow Bash(git diff:*)` and `deny Read(./.env)`" in conversion.refusal()
+
+
 def test_one_file_goes_to_standard_output(run, tmp_path: Path) -> None:
     (tmp_path / "pikuri.host.yaml").write_text(
         "host: h\nworkspace: allow_all\nregister:\n  - tool: read\n"
@@ -642,7 +652,8 @@ def test_a_refused_conversion_writes_nothing(run, tmp_path: Path) -> None:
     arguments = ("convert", str(tmp_path / "in"), "--to", "policy", "-o", str(tmp_path / "out"))
     status, out, err = run(*arguments)
     assert (status, (tmp_path / "out").exists()) == (1, False)
-    assert "refused: claude-code -> policy is not proven to grant no more by Bash" in err
+    assert "refused: claude-code -> policy is not proven to grant no more by" in err
+    assert "grant no more by `allow Bash(git diff:*)`;" in " ".join(err.split())
     assert "no call that was tried gets more" in " ".join(err.split())
     assert "root main" not in out
     status, out, err = run(*arguments, "--allow-looser", "--format", "json")

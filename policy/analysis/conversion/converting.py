@@ -33,7 +33,7 @@ from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import A_PATH, PolicyError, expect
 from policy.core.progress import steps
-from policy.core.source import Source
+from policy.core.source import Source, quoted
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.json_nodes import read_json
 from policy.files.nodes import MappingNode as Document
@@ -338,10 +338,11 @@ class Conversion:
         if self.looser and not looser:
             return f"refused: {title} would grant more; allow that with --allow-looser"
         if self.unproven and not unproven and not looser:
-            tools = ", ".join(one.tool for one in self.unproven)
+            rules = list(dict.fromkeys(rule for one in self.unproven for rule in one.rules))
+            by = quoted(rules, 6) or ", ".join(one.tool for one in self.unproven)
             return (
-                f"refused: {title} is not proven to grant no more by {tools}, which both hosts read"
-                " in different ways; no call that was tried gets more, so --allow-unproven converts"
+                f"refused: {title} is not proven to grant no more by {by}; no call that was tried"
+                " gets more, and --allow-unproven converts"
             )
         return ""
 

@@ -141,14 +141,18 @@ class Unproven:
 
     tool: str
     why: str
+    # The rules of the source about the tool, as written.
+    rules: tuple[str, ...] = ()
 
 
 # Stars of some hosts match no line break; names of tools have none.
 _NO_NAME: Final = re.compile(r"\s")
 
-_OTHER_TOOLS: Final = "tools that neither host knows are distinguished in another way"
-_READ_OTHERWISE: Final = "its argument is read in another way; calls were tried"
-_COMMANDS: Final = "commands are taken apart in another way; simple ones were compared"
+_OTHER_TOOLS: Final = "the hosts know different names of tools that no rule names"
+_READ_OTHERWISE: Final = (
+    "the hosts read the argument in different ways; no call that was tried gets more"
+)
+_COMMANDS: Final = "the hosts split commands in different ways; no plain command gets more"
 
 # Calls that two tables decide differently, those that start agents aside, and where other calls
 # may differ as well.
@@ -176,8 +180,10 @@ def _compare_tables(before: Table, after: Table, fixed: frozenset[str], known: K
         most = now.constant.effect if now.constant is not None else now.floor
         if least < most and not _is_finite(now):
             kinds = {row.argument.kind for lookup in (was, now) for row, _ in lookup.rows}
-            is_command = kinds == {ArgumentKind.COMMAND}
-            unproven.append(Unproven(tool, _COMMANDS if is_command else _READ_OTHERWISE))
+            why = _COMMANDS if kinds == {ArgumentKind.COMMAND} else _READ_OTHERWISE
+            entries = (entry for row, _ in was.rows for entry in row.entries)
+            rules = dict.fromkeys(f"{e.effect} {e.rule}" for e in entries if e.place is not None)
+            unproven.append(Unproven(tool, why, tuple(rules)))
     others = compare_others(sets, tools, (before.lookup, after.lookup), known)
     found += (
         one
@@ -335,7 +341,10 @@ def losses(
     found = sorted(
         walk.losses(), key=lambda o: (not o.looser, len(o.chain), o.chain, o.tool, str(o.call))
     )
-    return tuple(found), tuple(walk.unproven)
+    rules: dict[tuple[str, str], dict[str, None]] = {}
+    for one in walk.unproven:  # of several chains
+        rules.setdefault((one.tool, one.why), {}).update(dict.fromkeys(one.rules))
+    return tuple(found), tuple(Unproven(*about, tuple(some)) for about, some in rules.items())
 
 
 _Names = tuple[str, ...]

@@ -213,12 +213,12 @@ def test_a_plain_command_reads_what_a_session_reads_beside_the_folder(
         (places / "data/.claude/skills/s/SKILL.md").write_text("---\ndescription: d\n---\nx\n")
         monkeypatch.chdir(places / folder)
         told = {}
-        for arguments in ([], ["--from", "."], ["."]):
+        for arguments in ([], ["--from", "."], ["."], [str(places / folder)]):
             main(["check", *arguments, call, "--reading", "enforced"])
             told[(*arguments,)] = capsys.readouterr().out
-        assert told[()] == told[("--from", ".")]
+        assert told[()] == told[("--from", ".")] == told[(".",)]
         assert "not read, and in force" not in told[()]
-        assert "not read, and in force for a session there" in told[(".",)]
+        assert "not read, and in force for a session there" in told[(str(places / folder),)]
         for verb in (["audit"], ["audit", "."]):
             main(verb)
             assert "(`--from`)" not in capsys.readouterr().out
@@ -260,3 +260,29 @@ def test_a_session_follows_links_of_its_folder_as_the_program_does(tmp_path, lin
 def test_a_file_of_a_folder_below_has_a_name_that_the_host_reads(places, capsys) -> None:
     main(["audit", "--from", str(places / "srv/app")])
     assert "name-not-read" not in capsys.readouterr().out
+
+
+def test_every_verb_reads_the_local_settings_of_the_main_checkout_or_says_that_it_does_not(
+    places, monkeypatch, capsys
+) -> None:
+    folder = places / "data/wt"
+    (folder / ".claude").mkdir(parents=True, exist_ok=True)
+    (folder / ".claude/settings.json").write_text("{}")
+    log = folder / "calls.jsonl"
+    log.write_text('{"tool": "Bash", "input": {"command": "topl x"}, "effect": "ask"}\n')
+    monkeypatch.chdir(folder)
+    told = "note: not read, and in force for a session there"
+    enforced = ["--reading", "enforced"]
+    main(["replay", str(log), *enforced, "--fail-on", "any"])
+    out = capsys.readouterr()
+    assert "1 call granted more" in out.out
+    assert told not in out.err
+    for verb in (["compile"], ["diff", str(folder), "."]):
+        main(verb)
+        assert told in " ".join(capsys.readouterr().err.split()), verb
+    for verb in (["lint"], ["query", "Bash(topl x)"], ["replay", str(log), *enforced]):
+        main(verb)
+        assert told not in " ".join(capsys.readouterr().err.split()), verb
+    for verb in (["lint", str(folder)], ["query", "Bash(topl x)", str(folder)]):
+        main(verb)
+        assert told in " ".join(capsys.readouterr().err.split()), verb
