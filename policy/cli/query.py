@@ -68,9 +68,8 @@ def blocks(asked: Asked, most: int | None) -> list[doc.Block]:
     """Return the agents, those that one rule decides for together."""
     can = {(answer.project, answer.agent) for answer in asked.found.answers}
     cannot = {(each.project, each.agent) for each in asked.found.refused} - can
-    told = (
-        f"{count(len(can), 'agent')} can make a call of `{asked.matcher}`, {len(cannot):,} cannot"
-    )
+    who = f"{len(can):,} of {count(len(can) + len(cannot), 'agent')}" if can else "no agent"
+    told = f"{who} can make a call of `{asked.matcher}`"
     found: list[doc.Block] = [doc.Paragraph(told, "strong")]
     heads: tuple[str, ...]
     if asked.without or not asked.found.answers:

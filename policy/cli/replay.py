@@ -148,7 +148,13 @@ def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
     """Return the groups, the most frequent first."""
     distinct = sum(group.distinct for group in found.groups)
     calls = count(found.calls, "call")
-    told = f"{found.held:,} of {calls} do not run without confirmation ({distinct:,} distinct)"
+    told = f"{found.held:,} of {calls} need confirmation, or no rule allows them"
+    if found.held:
+        told += f" ({distinct:,} distinct)"
+    elif found.calls:
+        told = f"every call of the logs runs without confirmation ({calls})"
+    else:
+        told = "no call of the logs was decided"
     blocks: list[doc.Block] = [doc.Paragraph(told, "strong")]
     blocks += not_decided(found.undecided, most)
     alike = doc.grouped(found.groups, lambda one: (one.chain, one.obstacle, bool(one.rules)))

@@ -221,7 +221,7 @@ def effects_of(workspace: Workspace, change: Change, names: tuple[str, ...]) -> 
         (project,) = [p for p in workspace.projects if p.title == change.project] or [None]
         try:
             assert project is not None
-            # A comparison decides calls of `main+skills` where no skill allows anything, too.
+            # A comparison decides calls of `main with skills` where no skill allows anything, too.
             assert change.what == "rule" or names[0] in project.all_starts
             chain = Chains(project.reading(reading)).chain(names)
             difference = change.difference

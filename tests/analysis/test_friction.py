@@ -156,7 +156,7 @@ def test_the_command_shows_groups_and_rules(tmp_path, capsys) -> None:
     asked = ["replay", str(log), "--policy", str(tmp_path), "--friction"]
     assert main(asked) == 0
     text = capsys.readouterr().out
-    assert "3 of 3 calls do not run without confirmation" in text
+    assert "3 of 3 calls need confirmation, or no rule allows them" in text
     assert "Bash(make -j *)" in text
     assert "calls.jsonl:4" in text
     assert main([*asked, "--format", "json"]) == 0
@@ -203,3 +203,20 @@ def test_under_our_notation_what_no_rule_can_know_is_a_group_of_its_own(command,
     policy = RecordDecider(load_tree(Memory({"t.policy": text})), "attenuated")
     (group,) = friction([Record(("main",), "Bash", {"command": command})], policy).groups
     assert group.obstacle.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([{"tool": "Read", "input": {"file_path": "a"}}], "every call of the logs runs without"),
+        ([{"tool": 3}], "no call of the logs was decided"),
+    ],
+)
+def test_the_command_says_in_a_sentence_that_nothing_is_held_back(
+    lines: list[object], told: str, tmp_path, capsys
+) -> None:
+    log, policy = tmp_path / "calls.jsonl", tmp_path / "t.policy"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    policy.write_text("root main\nagent main {\n    allow Read\n}\n")
+    main(["replay", str(log), "--policy", str(policy), "--friction"])
+    assert told in " ".join(capsys.readouterr().out.split())

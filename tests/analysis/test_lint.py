@@ -323,8 +323,8 @@ def test_a_rule_that_none_alone_covers_adds_nothing_and_a_call_shows_why() -> No
     files = settings(allow=["Read(src/**)", "Bash(make)"], deny=["Write(x)"])
     (finding,) = [f for f in linted(files).findings if f.code == "redundant-rule"]
     assert finding.message == (
-        "`Read(src/**)` adds nothing: without it every call is decided alike;"
-        " `Read(src)` gets allow by `Read (working folder)`"
+        "`Read(src/**)` adds nothing: without it every call is decided the same;"
+        " `Read(src)` is then allowed by `Read (working folder)`"
     )
 
 
@@ -418,7 +418,9 @@ def test_rules_that_are_not_tried_are_counted(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("policy.analysis.lint.dead.Effort", lambda: Effort(0))
     found = linted(team("Read(a/**), Read(a/[b-c])")).findings
     (told,) = [each for each in found if each.code == "rules-not-compared"]
-    assert told.message.startswith("whether 2 rules matter is not decided: the rules overlap")
+    assert told.message.startswith(
+        "not compared: whether 2 rules decide anything (the rules overlap"
+    )
 
 
 # --- characters and credentials ---------------------------------------------------

@@ -9,6 +9,7 @@ import random
 import pytest
 
 from policy.analysis.reach.query import exceeds, query, read_maximum
+from policy.cli import main
 from policy.cli.query import Asked, as_json, blocks
 from policy.cli.report import document as doc
 from policy.cli.report.markdown import markdown
@@ -374,3 +375,14 @@ def test_what_exceeds_a_maximum_agrees_with_every_call(name: str) -> None:
             assert each.widened
             granted = rules.decide(each.tool, each.call).effect
             assert most.decide(each.tool, each.call).effect < granted
+
+
+@pytest.mark.parametrize(
+    ("matcher", "told"),
+    [("Read", "1 of 1 agent can make a call of `Read`"), ("Edit", "no agent can make a call of")],
+)
+def test_the_first_line_counts_who_can(matcher: str, told: str, tmp_path, capsys) -> None:
+    file = tmp_path / "t.policy"
+    file.write_text("root main\nagent main {\n    allow Read\n}\n")
+    main(["query", matcher, str(file)])
+    assert told in " ".join(capsys.readouterr().out.split())

@@ -16,7 +16,7 @@ from policy.analysis.reach.worklist import is_met_alike
 from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
 from policy.core.decision import Decision, Reason
-from policy.core.effect import Effect
+from policy.core.effect import VERBS, Effect
 from policy.core.finding import Finding
 from policy.core.progress import steps
 from policy.core.source import Place, visible
@@ -160,7 +160,7 @@ def dead_rule_findings(
             why.setdefault(place.file, []).append(reasons)
     for file, all_reasons in sorted(why.items()):
         total, told = len(all_reasons), dict.fromkeys(each for some in all_reasons for each in some)
-        what = "a rule matters" if total == 1 else f"{total:,} rules matter"
+        what = "a rule decides" if total == 1 else f"{total:,} rules decide"
         yield find("rules-not-compared", file=file, what=what, why="; ".join(told))
 
 
@@ -270,9 +270,9 @@ def _finding(positions: Positions, standings: list[RuleStanding]) -> Finding:
     elif without is not None:
         # What a call gets without a rule that no other alone covers.
         others = dict.fromkeys(f"`{each.rule}`" for each in without.after.because)
-        why = f"by {' and '.join(others)}" if others else "where no rule applies to it"
+        why = f"by {' and '.join(others)}" if others else "where no rule applies"
         call = f"{without.tool}({', '.join(map(str, without.call.values()))})"
-        cover = f"; `{visible(call)}` gets {without.after.effect} {why}"
+        cover = f"; `{visible(call)}` is then {VERBS[without.after.effect]} {why}"
     # A rule of another file may be there for others, or be gone tomorrow.
     span, same = positions.span(rule.place, rule.rule), False
     if by is not None and by.place is not None and rule.place is not None:

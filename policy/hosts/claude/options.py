@@ -69,8 +69,8 @@ class ClaudeOptions:
     unknown_agents: bool = False
     active_skill: str = ""  # the skill whose lists hold in this turn, or ""
     # Whether commands run in a sandbox that auto-allows them (documented, not observed). No file
-    # tells whether a machine has one: chains that start with ``main+sandbox`` show what settings
-    # that switch it on allow there.
+    # tells whether a machine has one: chains that start with ``main in a sandbox`` show what
+    # settings that switch it on allow there.
     sandboxed: bool = False
 
     def in_background(self, depth: int) -> bool:

@@ -225,9 +225,9 @@ def _session_mode(settings: Sequence[Settings], options: ClaudeOptions) -> str:
 
 # The main conversation in a turn in which every skill was invoked: it and the agents that it
 # starts have what the skills allow.
-TURN: Final = "main+skills"
+TURN: Final = "main with skills"
 # The main conversation on a machine with a sandbox in which commands are auto-allowed.
-SANDBOX: Final = "main+sandbox"
+SANDBOX: Final = "main in a sandbox"
 ASIDES: Final = (TURN, SANDBOX)
 
 # The strongest first.

@@ -357,9 +357,9 @@ def _texts(node: Node | None) -> dict[str, str]:
     return {name: str(value) for name, value in _singles(node).items()}
 
 
-# Of the sandbox that only chains from `main+sandbox` have. What its keys mean is documented. The
-# text of 2.1.329 has this one off by default, but a value served beside the settings decides: it is
-# taken to be on.
+# Of the sandbox that only chains from `main in a sandbox` have. What its keys mean is documented.
+# The text of 2.1.329 has this one off by default, but a value served beside the settings decides:
+# it is taken to be on.
 AUTO_ALLOWED: Final = "autoAllowBashIfSandboxed"
 
 

@@ -530,7 +530,7 @@ def test_a_skill_names_the_real_folder_and_is_shown_as_it_is_written(
     skill.write_text(f"---\nname: s\ndescription: d\nallowed-tools: {rule}\n---\nx\n", "utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     for folder in ("real", "link"):
-        chain = load_tree(Folder(tmp_path / folder)).chain("main+skills", reading="enforced")
+        chain = load_tree(Folder(tmp_path / folder)).chain("main with skills", reading="enforced")
         for named, allowed in (("real", True), ("link", False), ("other", False)):
             command = f"{tmp_path / named}/.claude/skills/s/run.sh a"
             decision = chain.decide("Bash", {"command": command})

@@ -96,7 +96,7 @@ def test_a_header_that_quotes_mend_counts(line: str) -> None:
         project = only({".claude/agents/a.md": agent, path: skill})
         assert effect(project, "main>a", "Bash", MAKE) == "no such tool"
         assert effect(project, "main", "Skill", {"skill": "s"}) == "ask"
-        assert effect(project, "main+skills", "Bash", MAKE) == "allow"
+        assert effect(project, "main with skills", "Bash", MAKE) == "allow"
 
 
 @pytest.mark.parametrize("line", LOST)

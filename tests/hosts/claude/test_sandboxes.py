@@ -93,11 +93,11 @@ def test_settings_that_auto_allow_commands_in_a_sandbox_are_reported_beside_main
     files = settings(sandbox=sandbox)
     (project,) = load(Memory(files), ClaudeOptions(cwd="/srv/app"))
 
-    assert project.asides == (("main+sandbox",) if told else ())
+    assert project.asides == (("main in a sandbox",) if told else ())
     assert ("sandbox-runs-unasked" in {f.code for f in project.findings}) is told
     assert enforced(files, "main", "npm test") == "ask"
     if told:
-        assert enforced(files, "main+sandbox", "npm test") == "allow"
+        assert enforced(files, "main in a sandbox", "npm test") == "allow"
 
 
 def test_the_strongest_settings_that_say_something_of_a_sandbox_decide() -> None:
@@ -117,7 +117,7 @@ def test_the_strongest_settings_that_say_something_of_a_sandbox_decide() -> None
     }
     assert [p.asides for p in load(Memory(files), ClaudeOptions(cwd="/srv/app"))] == [
         (),
-        ("main+sandbox",),
+        ("main in a sandbox",),
     ]
 
 
@@ -127,7 +127,7 @@ def test_rules_and_exclusions_hold_in_a_sandbox() -> None:
         sandbox={"enabled": True, "excludedCommands": ["docker", "docker *"]},
     )
     says = {
-        command: enforced(files, "main+sandbox", command)
+        command: enforced(files, "main in a sandbox", command)
         for command in ("make", "npm test", "rm a", "docker ps", "docker run x", "xargs make")
     }
     assert says == {
@@ -149,17 +149,19 @@ def test_a_rule_that_allows_takes_nothing_from_what_a_sandbox_lets_run(command: 
         )
         for allow in ([], ["Bash(npm test)", "Bash(ls)"])
     )
-    assert enforced(without, "main+sandbox", command) == "allow"
-    assert enforced(with_, "main+sandbox", command) == "allow"
+    assert enforced(without, "main in a sandbox", command) == "allow"
+    assert enforced(with_, "main in a sandbox", command) == "allow"
     # What runs outside a rule allows, so far as it allows any such command.
     outside = command.replace("npm test", "ls")
-    assert enforced(with_, "main+sandbox", "ls") == "allow"
-    assert enforced(with_, "main+sandbox", outside) == enforced(with_, "main", outside) == "ask"
+    assert enforced(with_, "main in a sandbox", "ls") == "allow"
+    assert (
+        enforced(with_, "main in a sandbox", outside) == enforced(with_, "main", outside) == "ask"
+    )
 
 
 def test_agents_that_are_started_in_a_sandbox_have_it_too() -> None:
     (project,) = load(Memory(settings(sandbox={"enabled": True})), ClaudeOptions(cwd="/srv/app"))
-    chain = Chain.start("main+sandbox", project.enforced).spawn("general-purpose")
+    chain = Chain.start("main in a sandbox", project.enforced).spawn("general-purpose")
     assert str(chain.decide("Bash", {"command": "make"}).effect) == "allow"
 
 
@@ -170,7 +172,7 @@ def test_a_change_that_switches_a_sandbox_on_widens() -> None:
         load_tree(Memory(settings(permissions={}, **new))),
     ).changes
     assert [(c.chain, c.direction, c.readings, c.difference.tool) for c in changes] == [
-        (("main+sandbox",), "widened", ("enforced",), "Bash")
+        (("main in a sandbox",), "widened", ("enforced",), "Bash")
     ]
 
 

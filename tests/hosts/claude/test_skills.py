@@ -52,16 +52,16 @@ def test_what_skills_allow_holds_in_their_turn_for_every_agent_started_in_it() -
     project = only(skilled(DEPLOY))
     assert decide(project, "main", "Bash", PUSH) is Effect.ASK
     assert decide(project, "main>worker", "Bash", PUSH) is Effect.ASK
-    assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
-    assert decide(project, "main+skills>worker", "Bash", PUSH) is Effect.ALLOW
-    assert decide(project, "main+skills>worker>fork", "Bash", PUSH) is Effect.ALLOW
-    assert decide(project, "main+skills>worker", "Bash", {"command": "make"}) is Effect.ASK
+    assert decide(project, "main with skills", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main with skills>worker", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main with skills>worker>fork", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main with skills>worker", "Bash", {"command": "make"}) is Effect.ASK
 
 
 def test_a_command_allows_as_a_skill_does() -> None:
     path = ".claude/commands/web/deploy.md"
     project = only(skilled(DEPLOY, path))
-    assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main with skills", "Bash", PUSH) is Effect.ALLOW
     assert decide(project, "main", "Skill", {"skill": "web:deploy"}) is Effect.ASK
     assert decide(project, "main", "Skill", {"skill": "deploy"}) is Effect.ALLOW
     assert [file.path for file in project.files if file.role == "command"] == [path]
@@ -97,7 +97,7 @@ def test_a_plugin_says_where_more_skills_and_commands_are(
     manifest = json.dumps({"name": "p", **listed})
     project = only({".claude-plugin/plugin.json": manifest, path: DEPLOY})
     assert decide(project, "main", "Skill", {"skill": name}) is Effect.ASK
-    assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main with skills", "Bash", PUSH) is Effect.ALLOW
 
 
 READER = "---\nname: a\ndescription: d\ntools: Read\n---\n"
@@ -168,19 +168,19 @@ def test_front_matter_that_is_no_yaml_allows_what_it_says() -> None:
     text = (
         "---\ndescription: do: this\nargument-hint: [a] [b]\nallowed-tools: Bash(git push *)\n---\n"
     )
-    assert decide(only(skilled(text)), "main+skills", "Bash", PUSH) is Effect.ALLOW
+    assert decide(only(skilled(text)), "main with skills", "Bash", PUSH) is Effect.ALLOW
 
 
 def test_a_rule_that_denies_beats_what_a_skill_allows() -> None:
     settings = json.dumps({"permissions": {"deny": ["Bash(git push *)"]}})
     project = only({**skilled(DEPLOY), ".claude/settings.json": settings})
-    assert decide(project, "main+skills", "Bash", PUSH) is Effect.DENY
+    assert decide(project, "main with skills", "Bash", PUSH) is Effect.DENY
 
 
 def test_a_skill_allows_in_a_folder_that_is_not_trusted_but_not_beside_a_lock() -> None:
     files = skilled(DEPLOY)
     untrusted = only(files, ClaudeOptions(trusted=False))
-    assert decide(untrusted, "main+skills", "Bash", PUSH) is Effect.ALLOW
+    assert decide(untrusted, "main with skills", "Bash", PUSH) is Effect.ALLOW
     managed = Source("<managed>", json.dumps({"allowManagedPermissionRulesOnly": True}))
     assert only(files, ClaudeOptions(managed=managed)).asides == ()
 
@@ -196,7 +196,7 @@ def test_a_skill_that_only_the_user_invokes_is_not_invoked_by_a_call() -> None:
 def test_an_audit_tells_what_skills_allow_as_an_escalation_by_itself() -> None:
     found = audit(load_tree(Memory(skilled(DEPLOY))))
     agents = {agent.name: agent for project in found.projects for agent in project.agents}
-    gaps = agents["main+skills"].escalations
+    gaps = agents["main with skills"].escalations
     assert {gap.call.get("command") for gap in gaps} == {"git push origin main"}
     assert {b.place.file for gap in gaps for b in gap.after.because if b.place} == {
         ".claude/skills/deploy/SKILL.md"
@@ -219,13 +219,13 @@ def test_a_change_of_what_a_skill_allows_is_a_change() -> None:
 def test_the_first_skill_that_allows_something_shows_the_calls_it_allows() -> None:
     old = load_tree(Memory({".claude/agents/worker.md": AGENT.format("worker")}))
     changes = diff_workspaces(old, load_tree(Memory(skilled(DEPLOY)))).changes
-    assert ("main+skills",) in {c.chain for c in changes if c.widened and c.what == "rule"}
+    assert ("main with skills",) in {c.chain for c in changes if c.widened and c.what == "rule"}
 
 
 def test_a_query_answers_with_the_turn_in_which_a_skill_allows_the_call() -> None:
     found = query(load_tree(Memory(skilled(DEPLOY))), parse_matcher("Bash(git push *)"))
     allowed = {a.chain for a in found.answers if a.decision.effect is Effect.ALLOW}
-    assert {("main+skills",), ("main+skills", "worker")} <= allowed
+    assert {("main with skills",), ("main with skills", "worker")} <= allowed
 
 
 # --- folders above --------------------------------------------------------------------
@@ -245,7 +245,7 @@ def test_a_folder_has_the_agents_and_skills_above_it_the_nearest_of_a_name() -> 
     project = named("apps/web", NESTED)
     assert {"w", "r"} <= project.agents.keys()
     assert decide(project, "main>w", "Bash", {"command": "ls"}) is Effect.ALLOW
-    assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main with skills", "Bash", PUSH) is Effect.ALLOW
     assert "duplicate-agent" not in {finding.code for finding in project.findings}
     above = Chain.start("main", named("", NESTED).enforced).spawn("w")
     assert above.decide("Bash", {"command": "ls"}).reason is Reason.UNAVAILABLE
@@ -294,7 +294,7 @@ def test_a_skill_in_another_place_is_read_as_a_guess(path: str) -> None:
     project = only({path: DEPLOY})
     assert project.root == "kit"
     assert [(file.path, bool(file.assumed)) for file in project.files] == [(path, True)]
-    assert decide(project, "main+skills", "Bash", PUSH) is Effect.ALLOW
+    assert decide(project, "main with skills", "Bash", PUSH) is Effect.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_tools_of_servers_that_a_skill_takes_away_are_not_there() -> None:
 
 def test_empty_parentheses_in_the_list_of_a_skill_are_none() -> None:
     project = only(skilled("---\ndescription: d\nallowed-tools: Bash()\n---\n"))
-    assert decide(project, "main+skills", "Bash", {"command": "make"}) is Effect.ALLOW
+    assert decide(project, "main with skills", "Bash", {"command": "make"}) is Effect.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ def test_an_audit_says_that_skills_which_agents_invoke_are_not_followed() -> Non
         for text in (DEPLOY.replace("allowed-tools", "other"), DEPLOY)
     )
     assert not [text for text in plain.elsewhere if "invokes" in text]
-    assert [text for text in granting.elsewhere if "invokes" in text and "main+skills" in text]
+    assert [text for text in granting.elsewhere if "invokes" in text and "main with skills" in text]
 
 
 @pytest.mark.parametrize(
@@ -500,5 +500,5 @@ def test_a_skill_that_is_off_allows_nothing() -> None:
         (project,) = load(Memory(files), ClaudeOptions(cwd="/srv/app"))
         return project.asides
 
-    assert asides("user-invocable-only") == ("main+skills",)
+    assert asides("user-invocable-only") == ("main with skills",)
     assert asides("off") == ()
