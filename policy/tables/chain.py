@@ -15,7 +15,7 @@ from policy.core.decision import Because, Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import AN_AGENT, expect
 from policy.core.values import Final, Protocol, evolve, field, frozen
-from policy.tables.table import SPAWN_TOOL, Bounds, Table
+from policy.tables.table import NO_CALL, SPAWN_TOOL, Bounds, Table
 
 # The names of the two that every project has.
 READINGS = ("attenuated", "enforced")
@@ -229,7 +229,9 @@ class Chain:
     def _decider(self) -> Decider:
         return self.table if self.place is None else self.place.decider(self.table)
 
-    def decide(self, tool: str, call: Mapping[str, object], *, checked: bool = False) -> Decision:
+    def decide(
+        self, tool: str, call: Mapping[str, object] = NO_CALL, *, checked: bool = False
+    ) -> Decision:
         """Return what a call of the last agent gets where it is made (see `Table.decide`)."""
         return self._decider.decide(tool, call, checked=checked)
 
