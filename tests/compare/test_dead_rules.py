@@ -45,6 +45,10 @@ def _said(rules: Table) -> dict[str, tuple[str, list[str]]]:
         (["deny m__ab", "allow m__a*"], 0, LIVE, []),
         (["allow m__a", "allow m__*"], 0, REDUNDANT, ["m__*"]),
         # Parameters are of other calls than texts are.
+        (["allow Task(model:x)"], 0, LIVE, []),
+        (["deny Task(model:x*)", "allow Task(model:x)"], 1, SHADOWED, ["Task(model:x*)"]),
+        (["deny Task(a*)", "allow Task(model:a)"], 1, LIVE, []),
+        (["allow Task", "allow Task(model:x)"], 1, SHADOWED, ["Task"]),
         (["allow Task(model:x)", "allow Task(model:x*)"], 0, REDUNDANT, ["Task(model:x*)"]),
         (["allow Task(model:x)", "allow Task(a)"], 0, LIVE, []),
     ],

@@ -269,6 +269,17 @@ def test_lines_that_deny_are_compared_exactly_where_every_command_is_allowed() -
     assert differences(before, after).exact
 
 
+def test_what_a_further_list_takes_away_is_compared_exactly() -> None:
+    dice = random.Random(0)
+    deny = ["Bash(git *)", "Bash(sudo *)"]
+    own = _claude(dice, {"allow": ["Bash(rm *)"], "ask": ["Bash(git push *)"], "deny": deny})
+    other = _claude(dice, {"allow": [], "ask": ["Bash(sudo *)"], "deny": ["Bash(ls *)"]})
+    for before, after, widened in ((own, own & other, False), (own & other, own, True)):
+        found = differences(before, after)
+        assert found.exact
+        assert {each.widened for each in found.differences} == {widened}
+
+
 def _effect_of(rule: str) -> Effect:
     return Effect[rule.partition(" ")[0].upper()]
 
