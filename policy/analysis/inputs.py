@@ -86,7 +86,7 @@ class InputTree:
         files = [each for one in self.workspace.projects for each in one.files if each.assumed]
         if isinstance(self.tree, SingleFile) or not files:
             return ""
-        return f"read on a guess: {quoted([each.path for each in files], 3)}: {files[0].assumed}"
+        return f"read on a guess: {quoted([each.path for each in files], 1)}: {files[0].assumed}"
 
     @cached_property
     def beside(self) -> tuple[Path, ...]:

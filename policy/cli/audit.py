@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -21,7 +21,7 @@ from policy.analysis.reach.audit import (
 from policy.analysis.reach.privileges import ToolAccess, by_class
 from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
-from policy.cli.report.access import CLASSES, NOTHING, access_of, access_table, cell
+from policy.cli.report.access import CLASSES, NOTHING, RISKY, access_of, access_table, cell
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
@@ -34,9 +34,10 @@ from policy.cli.report.words import (
     findings_summary,
     is_reached,
     names,
+    sentences,
 )
 from policy.compare.witness import is_ordinary
-from policy.core.decision import Because
+from policy.core.decision import Because, Reason
 from policy.core.effect import VERBS
 from policy.core.errors import PolicyError
 from policy.core.finding import Severity
@@ -54,6 +55,10 @@ _MOST = 6  # entries of a list on the first screen
 _LEAST = 3  # where the screen has little room
 _MOST_PROJECTS = 4  # on lines of their own
 _MOST_NAMES = 4  # of agents that share a row
+_MOST_FILES = 2  # that are named
+_SHORT = 16  # characters of a cell that is shown again below one that is equal
+
+_HERE = "(this folder)"
 
 # Lines of the first screen for few agents, and for more.
 _LINES = (45, 60)
@@ -101,10 +106,16 @@ _GAPS: Final = {
 }
 
 
+# Reasons without a rule that say more than the effect does.
+_TELLING: Final = frozenset(Reason) - {Reason.DEFAULT, Reason.RULE}
+
+
 def _gaps(audited: Audit, most: int | None) -> list[doc.Block]:
     """Return a sentence for each group of gaps, escalations first."""
     items: list[doc.Block] = []
     agents = [agent for project in audited.projects for agent in project.agents]
+    classes = [project.project.tool_classes for project in audited.projects]
+    harmful = {tool for some in classes for kind in RISKY for tool in some.get(kind, ())}
     for kind, (severity, which) in _GAPS.items():
         groups = gap_groups(agents, which)
         if most is not None:  # by calls that people would type, where there are any
@@ -113,13 +124,18 @@ def _gaps(audited: Audit, most: int | None) -> list[doc.Block]:
                 for group in groups
             )
             groups = [group for group in ordinary if group.gaps] or groups
+        # What is allowed comes before what is asked for, and harm before the rest.
+        groups.sort(key=lambda some: all(gap.tool not in harmful for gap in some.gaps))
+        groups.sort(key=lambda some: some.gaps[0].after.effect, reverse=True)
         for group in groups:
-            declared, real = group.gaps[0].before, group.gaps[0].after
-            why: list[doc.Text] = [because_text(declared, group.agents[0], 1)]
-            why += [because_text(real, group.agents[0], 1)] if kind == "dead rule" else []
-            head = (doc.Ink(kind, severity.value), "  ", _gap(group, most), ": ")
-            items.append(doc.Item((*head, doc.joined(why, "; "))))
-    body = doc.listed(items, most and max(most - 2, _LEAST))
+            gap = next((gap for gap in group.gaps if gap.after.because), group.gaps[0])
+            why: list[doc.Text] = [
+                (before, because_text(one, group.agents[0], 1))
+                for before, one in ((": ", gap.before), ("; enforced: ", gap.after))
+                if one.because or one.reason in _TELLING
+            ]
+            items.append(doc.Item((doc.Ink(kind, severity.value), "  ", _gap(group, most), *why)))
+    body = doc.listed(items, most and max(most - 2, _MOST_FILES))
     return [doc.Section("host and files disagree", body)] if items else []
 
 
@@ -133,11 +149,17 @@ def _gap(group: GapGroup, most: int | None = None) -> doc.Text:
     return (who, below, ": ", calls, f" {real} by the host, declared {declared}")
 
 
-def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = True) -> doc.Grid:
+def matrix(
+    audited: ProjectAudit,
+    most: int | None = None,
+    *,
+    built_in: bool = True,
+    risky: Collection[str] = (),
+) -> doc.Grid:
     """Return what agents do without confirmation: a row for agents with equal rights.
 
     At most *most* rows, and one that counts the others. The agents of the host share one row where
-    there is such a bound; there is none unless *built_in*.
+    there is such a bound; there is none unless *built_in*. Of patterns the *risky* ones come first.
     """
     reached = [agent for agent in audited.agents if agent.enforced]
     startable = {name for agent in reached for name in agent.spawns[1]}
@@ -149,7 +171,7 @@ def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = T
             first, *further = tools["run"]
             tools["run"] = [evolve(first, allowed=("read-only", *first.allowed)), *further]
         cells = tuple(
-            _spawns(agent, startable, some) if kind == "start" else cell(kind, some)
+            _spawns(agent, startable, some) if kind == "start" else cell(kind, some, risky)
             for kind, some in tools.items()
         )
         if most is None or audited.is_own(agent):
@@ -159,10 +181,10 @@ def matrix(audited: ProjectAudit, most: int | None = None, *, built_in: bool = T
     kept = [*alike.items()]
     if most is not None and len(kept) > most + 1:
         kept = kept[:most]
-    rows: list[tuple[doc.Text, ...]] = [
-        (names((one.name for one in some), _MOST_NAMES if most is None else 2, "agent"), *row)
-        for row, some in kept
-    ]
+    rows: list[tuple[doc.Text, ...]] = []
+    for row, some in kept:
+        who = names((one.name for one in some), _MOST_NAMES if most is None else 2, "agent")
+        rows.append((who, *(_shared([row], *kept[0]) if rows and most is not None else row)))
     if left := sum(map(len, alike.values())) - sum(len(some) for _, some in kept):
         rows.append((doc.Ink(f"… {left:,} more", "dim"), *[""] * len(CLASSES)))
     if others and built_in:
@@ -178,7 +200,9 @@ def _shared(
     for at, column in enumerate(zip(*rows, strict=True)):
         found: list[doc.Text] = [*dict.fromkeys(column)]
         if agents:
-            found = [f"as {agents[0].name}" if each == first[at] else each for each in found]
+            is_long = len(doc.plain(first[at])) > _SHORT
+            same = doc.Ink(f"as {agents[0].name}", "dim")
+            found = [same if is_long and each == first[at] else each for each in found]
         found.sort(key=lambda each: each == NOTHING)
         yield doc.joined(found, " or ") if found[1:] in ([], [NOTHING]) else "differs"
 
@@ -217,6 +241,7 @@ def blocks(
     found: list[doc.Block] = [doc.Paragraph(_summary(some)) for some in by_host]
     if not found:
         found.append(doc.Paragraph(f"{audited.label}: {NOTHING_READ}"))
+    found += _unbounded(audited)
     found += [*_findings(audited, most), *_gaps(audited, most), *_matrices(audited, most)]
     if modes:
         found += [block for each in audited.projects for block in _by_mode(each.project)]
@@ -224,9 +249,11 @@ def blocks(
         found += [block for project in audited.projects for block in _details(project)]
     if audited.unread:
         unread = [(doc.Ink(file.path, "file"), f" ({file.what})") for file in audited.unread]
-        files = [doc.Item(each) for each in unread]
         title = "files that may set permissions and are not read"
-        found.append(doc.Section(title, doc.listed(files, most)))
+        if most is None:
+            found.append(doc.Section(title, tuple(map(doc.Item, unread))))
+        else:
+            found.append(doc.Paragraph((f"{title}: ", doc.joined(unread, most=1)), "dim"))
     for told in filter(None, (guesses, elsewhere(audited))):
         found.append(doc.Paragraph(told, "dim"))
     if most is not None:
@@ -265,9 +292,27 @@ def _summary(projects: Sequence[ProjectAudit]) -> doc.Text:
         f" and {built_in} built in" if built_in and not others else "",
         "; read ",
         count(len(files), "file")
-        if others or not files
-        else doc.joined((doc.Ink(path, "file") for path in files), most=3),
+        if others or not 0 < len(files) <= _MOST_FILES
+        else doc.joined(doc.Ink(path, "file") for path in files),
     )
+
+
+def _unbounded(audited: Audit) -> Iterator[doc.Block]:
+    """Yield which agents of the files run any command or change any file without confirmation."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for project in audited.projects:
+        for agent in filter(project.is_own, project.agents):
+            tools = by_class(access_of(agent), project.project.tool_classes, CLASSES)
+            for kind, phrase in sentences()["unbounded"].items():
+                free = [one for one in tools[kind] if one.otherwise == "allow"]
+                if free and agent.enforced:
+                    unless = ", but for what rules deny" if all(one.denied for one in free) else ""
+                    found.setdefault((phrase, unless), {})[agent.name] = None
+    for some in doc.grouped(found.items(), lambda item: (item[0][1], *item[1])):
+        (_, unless), who = some[0]
+        may = " and ".join(phrase for (phrase, _), _ in some)
+        shown = names(who, _LEAST, "agent")
+        yield doc.Paragraph((shown, f" may {may} without confirmation{unless}"), "warning")
 
 
 def elsewhere(audit: Audit) -> str:
@@ -284,30 +329,45 @@ def _findings(audited: Audit, most: int | None) -> list[doc.Block]:
     if most is None:
         return [doc.Section(findings_summary(found), tuple(findings_blocks(found, None)))]
     suppressed = f"; {audited.suppressed:,} suppressed" if audited.suppressed else ""
-    return [doc.Section(findings_summary(found) + suppressed, tuple(finding_lines(found, most)))]
+    lines = finding_lines(found, max(most, _LEAST))
+    return [doc.Section(findings_summary(found) + suppressed, tuple(lines))]
 
 
 def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
     """Yield the matrix of each project, one below the other in one table.
 
-    Of several projects the agents of the files alone are shown, where there is a bound.
+    Of several projects the agents of the files alone are shown, where there is a bound; those with
+    equal rows together, and what runs any command first.
     """
-    projects = audited.projects[: most and min(most, _MOST_PROJECTS)]
     several = len(audited.projects) > 1
     hosts = {project.project.host for project in audited.projects}
+    risky = {
+        finding.span.text.partition("(")[2].rpartition(")")[0]
+        for finding in audited.findings
+        if finding.code == "rule-runs-anything" and finding.span
+    }
+    room = most and max(2 * most // min(len(audited.projects) or 1, _MOST_PROJECTS), 1)
+    alike: dict[object, tuple[list[str], doc.Grid]] = {}
+    for each in audited.projects:
+        project = each.project
+        grid = matrix(each, room, built_in=most is None or not several, risky=risky)
+        title = (project.root or _HERE) if len(hosts) == 1 else project.title
+        # Rows beyond the bound may differ by the agents that they are of.
+        own = tuple(filter(each.is_own, each.agents))
+        key = title if most is None else (grid, tuple(agent.name for agent in own))
+        alike.setdefault(key, ([], grid))[0].append(title)
+    groups = sorted(alike.values(), key=lambda some: -len(some[0]))
+    groups.sort(key=lambda some: all(ink.role != "warning" for ink in doc.inked(some[1].rows)))
+    groups = groups[: most and min(most, _MOST_PROJECTS)]
     rows: list[tuple[doc.Text, ...]] = []
-    for each in projects:
-        room = most and max(2 * most // len(projects), 1)
-        found = matrix(each, room, built_in=most is None or not several).rows
-        if several and found:
-            project = each.project
-            title = project.root if len(hosts) == 1 and project.root else project.title
-            rows.append((doc.Ink(title, "dim"), *[""] * len(CLASSES)))
-        rows += found
+    for titles, grid in groups:
+        if several and grid.rows:
+            rows.append((names(titles, _MOST_FILES, "dim"), *[""] * len(CLASSES)))
+        rows += grid.rows
     if rows:
         marks = "+? asks for more, ? only asks, - denied or not available"
         title = f"what runs without confirmation ({marks})"
-        left = doc.more(len(audited.projects) - len(projects), "projects")
+        left = doc.more(len(audited.projects) - sum(len(some) for some, _ in groups), "projects")
         yield doc.Section(title, (doc.Grid(("agent", *CLASSES.values()), tuple(rows)), *left))
     agents = [agent for each in audited.projects for agent in each.agents]
     idle = [agent.name for agent in agents if not agent.enforced and not agent.attenuated]

@@ -44,9 +44,9 @@ def test_a_screen_of_many_projects_and_agents_is_bounded_and_counts_what_is_left
     tmp_path, capsys
 ) -> None:
     def agent(folder: int, number: int, tools: str) -> None:
-        file = tmp_path / f"p{folder}" / f".claude/agents/agent-number-{number}.md"
+        file = tmp_path / f"p{folder}" / f".claude/agents/agent-{folder}-{number}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
-        header = f"name: agent-number-{number}\ndescription: x\ntools: {tools}"
+        header = f"name: agent-{folder}-{number}\ndescription: x\ntools: {tools}"
         file.write_text(f"---\n{header}\n---\n")
 
     tools = ("Read", "Read, Grep", "Bash(a *)", "Bash(b *)", "Edit", "Agent", "WebFetch", "Nothing")
@@ -56,7 +56,7 @@ def test_a_screen_of_many_projects_and_agents_is_bounded_and_counts_what_is_left
     main(["audit", str(tmp_path)])
     out = capsys.readouterr().out
     assert len(out.splitlines()) <= 60
-    assert "more projects, shown with --all" in out
+    assert re.search(r"… \d+ more projects?, shown with --all", out)
     assert re.search(r"^  … \d+ more$", out, re.MULTILINE)
     main(["audit", str(tmp_path), "--all"])
     assert len(capsys.readouterr().out.splitlines()) > 200

@@ -16,7 +16,6 @@ from policy.analysis.reach.privileges import AtMost, ToolAccess, at_most, tool_a
 from policy.analysis.reach.worklist import MANY_CHAINS, Reach, is_met_alike, reach, reading_side
 from policy.compare.compare import Known
 from policy.compare.witness import Difference
-from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.errors import A_WORKSPACE, expect
 from policy.core.finding import Finding
@@ -243,16 +242,19 @@ def gap_groups(agents: Iterable[AgentAudit], which: str) -> list[GapGroup]:
     once: dict[Hashable, dict[str, ReadingGap]] = {}
     for agent in agents:
         for gap in getattr(agent, which):
-            key = (gap.tool, str(gap.call), gap.effects, _why(gap.before), gap.below)
+            key = (gap.tool, str(gap.call), gap.effects, _why(gap), gap.below)
             once.setdefault(key, {}).setdefault(agent.name, gap)
     groups: dict[Hashable, tuple[tuple[str, ...], list[ReadingGap]]] = {}
     for members in once.values():
         gap, who = next(iter(members.values())), tuple(members)
-        alike = (who, gap.effects, _why(gap.before), gap.below)
+        alike = (who, gap.effects, _why(gap), gap.below)
         groups.setdefault(alike, (who, []))[1].append(gap)
     return [GapGroup(who, tuple(gaps)) for who, gaps in groups.values()]
 
 
-def _why(decision: Decision) -> Hashable:
-    rules = tuple((one.rule, one.place) for one in decision.because)
-    return rules or (decision.reason, decision.links)
+def _why(gap: ReadingGap) -> Hashable:
+    """Return the rules that declare what a call gets, or the reason; whoever makes the call."""
+    declared = gap.before
+    rules = tuple((one.rule, one.place) for one in declared.because)
+    others = tuple(link for link in declared.links if link != gap.chain[-1])
+    return rules or (declared.reason, others)

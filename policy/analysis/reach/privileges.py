@@ -277,15 +277,20 @@ def tool_access(most: Iterable[AtMost]) -> list[ToolAccess]:
     access = []
     for tool in most:
         rest = tool.grants[-1]
-        found: dict[Effect, dict[str, None]] = {effect: {} for effect in Effect}
+        found: dict[Effect, dict[str, tuple[bool, bool, int]]] = {effect: {} for effect in Effect}
         for grant in tool.grants[:-1]:
             rule = _RULE.fullmatch(grant.rule)
             specifier = relative_path(rule[2]) if rule else "any"
-            found[grant.effect][specifier if grant.written else SOME] = None
+            # What comes with the host, then patterns of few words, then single texts.
+            rank = not (rule and rule[1]), "*" not in specifier, len(specifier.split())
+            found[grant.effect].setdefault(specifier if grant.written else SOME, rank)
         name = ANY_OTHER if tool.tool == OTHER_TOOL else tool.glob or tool.tool
-        denied, asked, allowed = (tuple(found[effect]) for effect in Effect)
+        asked, allowed = (
+            tuple(sorted(found[effect], key=found[effect].__getitem__))
+            for effect in (Effect.ASK, Effect.ALLOW)
+        )
         otherwise = "" if rest.reason is Reason.UNAVAILABLE else rest.effect.value
-        access.append(ToolAccess(name, allowed, asked, denied, otherwise))
+        access.append(ToolAccess(name, allowed, asked, tuple(found[Effect.DENY]), otherwise))
     return access
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from policy.analysis.reach.audit import AgentAudit
 from policy.analysis.reach.privileges import ANY_OTHER, SOME, ToolAccess, tool_access
 from policy.cli.report import document as doc
+from policy.cli.report.terminal import clipped
 from policy.cli.report.words import sentences
 from policy.core import expressions as re
 from policy.core.values import evolve
@@ -18,8 +19,12 @@ CLASSES: Final[Mapping[str, str]] = sentences()["classes"]
 # The cell of a class of which an agent may do nothing.
 NOTHING: Final = doc.Ink("-", "dim")
 
-# Patterns and names in one cell, and characters of each.
+# Classes of tools that do harm where any call runs.
+RISKY: Final = frozenset({"change", "run", "network"})
+
+# Patterns and names in one cell, what is denied of them, and characters of each.
 _MOST = 3
+_MOST_DENIED = 1
 _LONGEST = 32
 
 # Tools that show names of files, and none of their lines.
@@ -33,12 +38,12 @@ def access_of(agent: AgentAudit, *, enforced: bool = True) -> list[ToolAccess]:
     return tool_access(agent.most[enforced])
 
 
-def cell(kind: str, tools: Sequence[ToolAccess]) -> doc.Text:
-    """Return what *tools* of one class do without confirmation, in a few words."""
+def cell(kind: str, tools: Sequence[ToolAccess], risky: Collection[str] = ()) -> doc.Text:
+    """Return what *tools* of one class do without confirmation, in a few words, *risky* first."""
     if kind == "other":
         return _names(tools)
     parts = dict.fromkeys(part.removeprefix("domain:") for tool in tools for part in _allowed(tool))
-    allowed = sorted(parts, key=SOME.__eq__)
+    allowed = sorted(parts, key=lambda part: (part == SOME, part not in risky))
     denied = dict.fromkeys(part for tool in tools[:1] for part in tool.denied)
     mark = _mark(tools)
     if not allowed:
@@ -46,12 +51,13 @@ def cell(kind: str, tools: Sequence[ToolAccess]) -> doc.Text:
     within = _within(kind, allowed, denied)
     shown = [tool for tool in tools if _allowed(tool) and tool.name not in _LISTING]
     by = [tool.name for tool in shown if not {*within} <= {*tool.denied}]
-    unless = f" but {_listed(within)}" if within else ""
-    unless += f" ({_listed(by)}: also those)" if within and by else ""
+    unless: list[doc.Text] = [" but ", _listed(within, _MOST_DENIED)] if within else []
+    unless += [" (", _listed(by), ": also those)"] if within and by else []
     if "any" in allowed:
-        risky = kind in {"change", "run", "network"}
-        return (doc.Ink(f"any{unless}", "warning" if risky else "allow"), mark)
-    return (doc.Ink(_listed(allowed) + unless, "allow"), mark)
+        role = "warning" if kind in RISKY else "allow"
+        return (doc.Ink("any", role), *unless, mark)
+    roles = {part: "warning" if part in risky else "allow" for part in allowed}
+    return (_listed(allowed, roles=roles), *unless, mark)
 
 
 def _within(kind: str, allowed: Collection[str], denied: Collection[str]) -> Collection[str]:
@@ -82,14 +88,18 @@ def _names(tools: Sequence[ToolAccess]) -> doc.Text:
         return (doc.Ink("any", "warning"), mark)
     if not names:
         return doc.Ink("?", "ask") if mark else NOTHING
-    shown = _listed(names) if len(names) <= _MOST else f"{len(names)} tools"
-    return (doc.Ink(shown, "allow"), mark)
+    if len(names) > _MOST:
+        servers = sum("__" in name for name in names)
+        of_servers = f"{servers} of MCP, " if servers else ""
+        names = [f"{of_servers}{len(names) - servers} tools"]
+    return (_listed(names, roles=dict.fromkeys(names, "allow")), mark)
 
 
-def _listed(parts: Iterable[str]) -> str:
-    shown = [each if len(each) <= _LONGEST else f"{each[: _LONGEST - 1]}…" for each in parts]
-    left = len(shown) - _MOST
-    return ", ".join(shown if left <= 0 else [*shown[:_MOST], f"{left} more"])
+def _listed(
+    parts: Iterable[str], most: int = _MOST, roles: Mapping[str, str] | None = None
+) -> doc.Text:
+    inks = (doc.Ink(clipped(each, _LONGEST), (roles or {}).get(each, "")) for each in parts)
+    return doc.joined(inks, most=most)
 
 
 def access_table(tools: Iterable[ToolAccess], most: int | None) -> doc.Block:

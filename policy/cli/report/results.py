@@ -197,7 +197,6 @@ def github(results: Iterable[Result]) -> str:
 
     https://docs.github.com/actions/reference/workflow-commands-for-github-actions
     """
-    """Return a line for each result that is neither suppressed nor in the baseline."""
     return "".join(f"{_command(result)}\n" for result in results if not result.suppression)
 
 

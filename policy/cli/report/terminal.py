@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from policy.cli.report import document as doc
 from policy.core import expressions as re
@@ -35,10 +36,13 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _LEAST = 16
 _LEAST_COLUMN = 6
 
+_ENDLESS = 1 << 30  # columns in which no text breaks
+
 _GAP = 2  # columns between two of a table
 
-# Columns of a word in a table that is not broken where there is room.
-_LONGEST_WORD = 20
+# Columns of a word in a table, and of a part of it, that are not broken where there is room.
+_LONGEST_WORD = 24
+_LONGEST_PART = 20
 
 
 def width(text: str) -> int:
@@ -70,6 +74,8 @@ def _fitting(text: str, columns: int) -> str:
             return text[:index]
     return text
 
+
+_PUNCTUATION = 2  # columns of it at most
 
 # What stands between two blanks at which a line may break: pieces with their roles.
 _Word = list[tuple[str, str]]
@@ -128,8 +134,12 @@ class PageLayout:
                 line, taken, empty = " " * margin, margin, True
             elif not empty:
                 line, taken = line + " " * blanks, taken + blanks
-            for part, style in word:
-                first, *others = _broken(part, self.width - taken, self.width - margin)
+            for number, (part, style) in enumerate(word):
+                # Punctuation stays with what is in front of it.
+                behind = "".join(each for each, _ in word[number + 1 :])
+                behind = behind if len(behind) <= _PUNCTUATION else ""
+                chunks = _broken(part + behind, self.width - taken, self.width - margin)
+                first, *others = [*chunks[:-1], chunks[-1].removesuffix(behind)]
                 line, taken = line + self.paint(first, style), taken + width(first)
                 for chunk in others:
                     found.append(line.rstrip())
@@ -146,14 +156,15 @@ def _broken(text: str, first: int, rest: int) -> list[str]:
         if not fitting and (parts or room >= rest):
             fitting = text[0]
         # Better between the parts of a command or a path than within a word.
-        cut = max((part.end() for part in _PART.finditer(fitting)), default=0)
-        fitting = fitting[:cut] if 3 * cut >= len(fitting) else fitting
-        parts.append(fitting)
-        text, room = text[len(fitting) :], rest
+        cuts = (max((end.end() for end in re.finditer(e, fitting)), default=0) for e in _ENDS)
+        fitting = fitting[: next((cut for cut in cuts if 3 * cut >= len(fitting)), None)]
+        parts.append(fitting.rstrip(" "))
+        text, room = text[len(fitting) :].lstrip(" "), rest
     return [*parts, text]
 
 
-_PART = re.compile(r" |(?<=\w)[/-]")
+# Where a text that is too long is broken, the best first.
+_ENDS = (r" ", r"(?<=\w)/|(?<=\w):(?!\*)", r"(?<=\w)-")
 
 
 def terminal(blocks: Iterable[doc.Block], page: PageLayout) -> str:
@@ -208,31 +219,49 @@ def _block(block: doc.Block, page: PageLayout, indent: int) -> list[str]:
             return [*top, *(head + visible(line) for line in masked(text).splitlines())]
 
 
-def _longest(cell: str) -> int:
-    """Return the columns of the longest part of a cell that is not broken where there is room."""
-    return max(map(width, re.split(r" |(?<=\w[/-])", cell)))
+def _longest(column: Sequence[doc.Text]) -> tuple[int, int]:
+    """Return the columns of the longest word of a column, and of its longest part."""
+    words = ["".join(part for part, _ in word) for c in column for _, word in _words(c, "")] or [""]
+    parts = (part for word in words for part in re.split(r" |(?<=\w[/-])|(?<=\w:)(?!\*)", word))
+    return min(max(map(width, words)), _LONGEST_WORD), min(max(map(width, parts)), _LONGEST_PART)
+
+
+@lru_cache(maxsize=1 << 14)  # cells are alike, and a table is tried with more rows and with fewer
+def _height(cell: doc.Text, columns: int) -> int:
+    return len(PageLayout(columns).fill(cell))
+
+
+def _widths(columns: Sequence[Sequence[doc.Text]], room: int) -> list[int]:
+    """Return widths of columns with which the rows have few lines; nothing without the room."""
+    wide = [max(width(PageLayout(_ENDLESS).fill(c)[0]) for c in column) for column in columns]
+    longest = [*map(_longest, columns)]
+    if room < max(_LEAST_COLUMN * len(wide), sum(part for _, part in longest)):
+        return []
+    least, cap = [word for word, _ in longest], _LONGEST_WORD
+    while sum(least) > room:
+        cap -= 1
+        least = [max(min(word, cap), part) for word, part in longest]
+    while (over := sum(wide) - room) > 0:
+        heights = [[_height(c, wide[at]) for c in column] for at, column in enumerate(columns)]
+        best: tuple[int, ...] = ()
+        for at, column in enumerate(columns):
+            less = max(wide[at] - max(over // 8, 1), least[at])
+            tried = [*heights[:at], [_height(cell, less) for cell in column], *heights[at + 1 :]]
+            if less < wide[at]:
+                cost = sum(map(max, zip(*tried, strict=True))), -wide[at], at, less
+                best = min(best or cost, cost)
+        wide[best[2]] = best[3]
+    return wide
 
 
 def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
     """Return the rows below their heads, in columns where the page has room for those."""
     titles = [row for row in table.rows if len(row) > 1 and not any(row[1:])]
-    columns = [row for row in table.rows if row not in titles]
-    plain = [[" ".join(page.fill(cell)) for cell in row] for row in columns]
-    rows = [list(table.heads), *plain]
-    wide = [max(width(cell) for cell in column) for column in zip(*rows, strict=True)]
-    room = page.width - indent - _GAP * (len(wide) - 1)
-    words = [
-        min(max(map(_longest, column), default=0), _LONGEST_WORD)
-        for column in zip(*rows, strict=True)
-    ]
-    if room < max(_LEAST_COLUMN * len(wide), sum(words)):
+    columns = [*zip(table.heads, *(row for row in table.rows if row not in titles), strict=True)]
+    wide = _widths(columns, page.width - indent - _GAP * (len(columns) - 1))
+    if not wide:
         stacked = [doc.Labelled(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
         return [line for fields in stacked for line in [*_block(fields, page, indent), ""]][:-1]
-    while sum(wide) > room:
-        # Better between words than within one.
-        spare = [at for at, columns in enumerate(wide) if columns > words[at]]
-        widest = max(spare or range(len(wide)), key=wide.__getitem__)
-        wide[widest] -= 1
     found = []
     for row in [table.heads, *table.rows] if any(table.heads) else table.rows:
         role = "dim" if row is table.heads else ""

@@ -179,8 +179,15 @@ def _problem(word: str, message: str, span: Span | None, file: str, help_: str) 
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
-    """Return *findings*, errors first, and else in their order."""
-    return sorted(findings, key=lambda finding: [*Severity].index(finding.severity))
+    """Return *findings*, errors first, then the codes that matter most, and else in their order."""
+    first = sentences()["first"]["codes"]
+    return sorted(
+        findings,
+        key=lambda one: (
+            [*Severity].index(one.severity),
+            first.index(one.code) if one.code in first else len(first),
+        ),
+    )
 
 
 def is_reached(findings: Iterable[Finding], least: str) -> bool:
@@ -199,7 +206,9 @@ def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
         place = str(first.place) if first.span else first.file
         also = f" and {len(members) - 1:,} more" if len(members) > 1 else ""
         word = doc.Ink(first.severity.value, first.severity.value)
-        told = f"{also}  {first.message} [{first.code}]"
+        # What follows from an error, or mends it, is the first thing to know.
+        then = first.help.partition(";")[0] if first.severity is Severity.ERROR else ""
+        told = f"{also}  {first.message}{then and '; '}{then} [{first.code}]"
         found.append(doc.Item((word, "  ", doc.Ink(place, "file"), told)))
     left = [finding for members in alike[most:] for finding in members]
     return [*found, *doc.more(len(left), f"({findings_summary(left)})")]

@@ -184,16 +184,16 @@ def _elsewhere(
 ) -> Iterator[str]:
     """Yield what also counts for a session, and was not read."""
     if built.granted:
-        yield f"what an agent invokes of skills itself (below `{TURN}` it has what all allow)"
+        yield f"skills that an agent invokes (`{TURN}` has what all of them allow)"
     if options.start is None and top is not None and (top / found.root).is_dir():
         beside = discovery.read_beside(start_place(top / found.root))
         yield from (f"`{visible(str(path))}` (`--from`)" for path in beside)
     of_user = any(role.scope == "user" for role in found.files)
     if options.user is None and options.user_files is None and not of_user:
-        yield "`~/.claude` of a user (`--user`)"
+        yield "`~/.claude` (`--user`)"
     if options.managed is None and options.managed_files is None:
-        yield f"`{MANAGED['linux']}` of an administrator (`--managed`)"
-    yield "what a session is started with, such as `--settings` and `--agents`"
+        yield f"`{MANAGED['linux']}` (`--managed`)"
+    yield "`--settings` and `--agents` of a session"
 
 
 def _bare(found: FoundProject, options: ClaudeOptions) -> Project:
