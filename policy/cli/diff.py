@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +17,13 @@ from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, cell
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.changes import ROLES, ChangeRow, change_kind, change_rows
+from policy.cli.report.changes import (
+    ROLES,
+    ChangeRow,
+    change_kind,
+    change_rows,
+    is_declared_only,
+)
 from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     arrow,
@@ -28,6 +33,8 @@ from policy.cli.report.words import (
     count,
     finding_lines,
     findings_blocks,
+    names,
+    reasons,
     sentences,
     why_rows,
 )
@@ -97,15 +104,25 @@ def run(options: argparse.Namespace, console: Console) -> int:
 def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
     """Return what each edit changes: what grants more first; then findings and files."""
     found: list[doc.Block] = [doc.Paragraph(summary(report), "strong")]
-    found += _files(report, ("error", "unread"), most)
+    found += _files(report, ("error", "unread"), most and _LEAST)
+    grave = sentences()["first"]["codes"]
+    places = [finding.place for finding in report.findings if finding.code in grave]
+
+    def is_risky(effect: EditEffect) -> bool:
+        return any(edit.covers(1, place) for edit in effect.edits for place in places)
+
     number, room = 0, most
     for title, role, widened in (("widens", "widened", True), ("narrows", "narrowed", False)):
         effects = [effect for effect in report.effects if effect.widened is widened]
+        # What the host enforces comes before what files declare in vain.
+        effects.sort(key=lambda effect: (is_declared_only(effect.changes), not is_risky(effect)))
         groups = _alike(report, effects) if most else [[effect] for effect in effects]
-        shown = groups[:room]
+        real = [group for group in groups if not is_declared_only(group[0].changes)]
+        few = most is None or len(groups) - len(real) <= _LEAST
+        shown = (groups if few or not real else real)[:room]
         items = [_effects_item(report, group, n, most) for n, group in enumerate(shown, number + 1)]
         number += len(items)
-        total = len(items) + sum(map(len, groups[len(shown) :]))
+        total = len(items) + sum(map(len, groups)) - sum(map(len, shown))
         found += _section(doc.Ink(title, role), items, total, "edits")
         room = most and max(most - number, _LEAST)
     limits = [_limit_item(limit) for limit in report.limits[:most]]
@@ -123,8 +140,10 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         ("without effect", True),
     ):
         edits = [edit for edit in report.others if (edit in report.idle) is is_idle]
-        items = [doc.Item(edit_text(report, edit)) for edit in edits[:most]]
-        found += _section(title, items, len(edits), folded=True)
+        many = most is not None and len(edits) > most
+        files = doc.grouped(edits, (lambda edit: edit.place.file) if many else id)
+        items = [doc.Item(edit_text(report, *some)) for some in files[:most]]
+        found += _section(title, items, len(files), "files", folded=True)
     for project, edges in report.spawns.items():
         first = edges[: most and 2 * most]
         graph = doc.edges_grid(doc.Edge(*edge) for edge in first)
@@ -132,7 +151,11 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         left = doc.more(len(edges) - len(first), "starts")
         found.append(doc.Section(title, (graph, *left), folded=True))
     others = [kind for kind in FILE_EFFECTS[2:] if kind != "decisions" or most is None]
-    return found + _files(report, others, most)
+    found += _files(report, others, most)
+    if not report.diff.exact:
+        why = f"not exact: more calls may be decided differently ({reasons(report.diff.why)})"
+        found.append(doc.Paragraph(why, "warning"))
+    return found
 
 
 def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[doc.Block]:
@@ -194,7 +217,7 @@ def summary(report: DiffReport) -> str:
         if modes := [mode for mode, widens in report.modes.items() if widens is widened]:
             parts.append(f"; {verb} in {', '.join(modes)}")
     if not diff.exact:
-        parts.append(f"; not exact: more calls may be decided differently ({'; '.join(diff.why)})")
+        parts.append("; not exact")
     return "".join(parts)
 
 
@@ -246,9 +269,8 @@ def _effects_item(
 ) -> doc.Item:
     """Return the edits of a block, those that are alike in several files once; and their effect."""
     first = group[0].edits
-    lists = groupby(first, lambda e: (e.place.file, e.place.line, e.key) if e.key else e)
-    heads = [edit_text(report, *edits) for _, edits in lists]
-    head = doc.joined(heads or ["no edit of a text explains this"], ", and ", most)
+    head = edit_text(report, *first, most=most and _MOST_EACH)
+    head = head or "no edit of a text explains this"
     if others := len(group) - 1:
         head = (head, f" and {count(others, 'more place')}")
     effect = EditEffect(first, tuple(change for one in group for change in one.changes))
@@ -276,32 +298,50 @@ def _told_rows(report: DiffReport, effect: EditEffect) -> list[ChangeRow]:
     return [row for row in rows if row.is_ordinary or row.widened not in told]
 
 
-def edit_text(report: DiffReport, *edits: TextEdit) -> doc.Text:
-    """Return the rules that an edit removes and adds, or else its text; and its place.
-
-    Of several, all are of the list on one line that the first is of.
-    """
-    edit, place = edits[0], edits[0].place
-    if edit.is_file:
-        sign = "-" if edit.added is None else "+" if edit.removed is None else "±"
-        return (f"{sign} ", doc.Ink(edit.place.file, "file"), " (the whole file)")
-    parts: list[doc.Text] = []
-    for side in (0, 1):
-        spans = [span for one in edits if (span := (one.removed, one.added)[side])]
-        if not spans:
+def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EACH) -> doc.Text:
+    """Return the rules that edits remove and add, or else their texts; and their places."""
+    sides: list[dict[str, dict[doc.Text, None]]] = [{}, {}]  # the key of rules -> these
+    lines: dict[str, dict[str, None]] = {}
+    found: list[doc.Text] = []
+    for edit in edits:
+        place = edit.place
+        if edit.is_file:
+            sign = "-" if edit.added is None else "+" if edit.removed is None else "±"
+            rules = [rule for rule, *_ in report.rules_of(edit, edit.added is not None)]
+            held = (": ", names(rules, most, "rule")) if rules else ""
+            found.append((f"{sign} ", doc.Ink(place.file, "file"), " (the whole file", held, ")"))
             continue
-        told: list[doc.Text] = [doc.Ink(_cut(span.text), "rule") for span in spans]
-        rules = report.rules_of(edit, side)
-        if rules and not edit.key and not _KEYED.match(spans[0].text):
-            told = [(_ink(str(effect)), doc.Ink(rule, "rule")) for rule, effect, _ in rules]
-            place = rules[0][2]
-        mark = doc.Ink("-+"[side], ("removed", "added")[side])
-        parts.append((mark, " ", _ink(edit.key), doc.joined(told, most=_MOST_EACH)))
-    return (doc.joined(parts, "  "), "  ", doc.Ink(f"{place.file}:{place.line}", "file"))
+        for side, span in enumerate((edit.removed, edit.added)):
+            if span is None:
+                continue
+            told = [(edit.key, doc.Ink(_cut(span.text), "rule"))]
+            rules_ = report.rules_of(edit, side)
+            if rules_ and not edit.key and not _KEYED.match(span.text):
+                of_list = _LIST.match(span.text)
+                told = [
+                    (of_list[1] if of_list else str(effect), doc.Ink(rule, "rule"))
+                    for rule, effect, _ in rules_
+                ]
+                place = rules_[0][2]
+            for key, ink in told:
+                sides[side].setdefault(key, {})[ink] = None
+        lines.setdefault(place.file, {})[str(place.line)] = None
+    for side, keys in enumerate(sides):
+        shown = (
+            (_ink(key), doc.joined(inks, ", " if key else "; ", most)) for key, inks in keys.items()
+        )
+        if keys:
+            mark = doc.Ink("-+"[side], ("removed", "added")[side])
+            found.append((mark, " ", doc.joined(shown, "; ")))
+    where = [f"{file}:{doc.plain(names(some, most))}" for file, some in lines.items()]
+    return doc.joined([*found, *([names(where, most, "file")] if where else [])], "  ")
 
 
 # One line that begins with the key of its list.
-_KEYED: Final = re.compile(r"[\w-]+:? .*\Z")
+_KEYED: Final = re.compile(r"\w[\w-]*:? .*\Z")
+
+# A list below the line of its key.
+_LIST: Final = re.compile(r"(\w[\w-]*):\s*\n")
 
 
 def _ink(key: str) -> doc.Text:

@@ -303,7 +303,9 @@ _KNOWN: Final = tomllib.loads(Path(__file__).with_name("ordinary.toml").read_tex
 _COMMANDS, _FILES, _WORDS = (_KNOWN[name] for name in ("commands", "files", "words"))
 
 # What searches come up with: short names, and what is odd about a path or a redirection.
-_FOUND: Final = re.compile(r"~\d|worktrees|-x$|<|(?<!echo )(?:^|(?<=[\s/'>]))[a-z0](?=[\s/.'>]|$)")
+_FOUND: Final = re.compile(
+    r"~\d|worktrees|-x$| &$|<|(?<!echo )(?:^|(?<=[\s/'>]))[a-z0](?=[\s/.'>]|$)"
+)
 
 # A rule: its tool and its specifier.
 _RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from policy.analysis.diff import Change
@@ -20,6 +20,9 @@ from policy.core.values import define, field
 
 # A word for what a call gets -> its role in a document.
 ROLES: Final = {"unavailable": "dim", **{word: effect.value for effect, word in VERBS.items()}}
+
+# Characters of a subject that is not repeated in a call.
+_LONG: Final = 20
 
 # Classes of tools that open files.
 _OF_FILES: Final = frozenset({"read", "change"})
@@ -96,7 +99,7 @@ class ChangeRow:
     def arrow(self) -> Text:
         """What the calls got, and get."""
         before, after = self.words
-        return (Ink(before, ROLES[before]), " → ", Ink(after, ROLES[after]))
+        return (Ink(before, ROLES[before]), Ink(" → "), Ink(after, ROLES[after]))
 
     def witnesses(self, most: int | None) -> Text:
         """Return the most ordinary call, and by which other tools and commands it can be made."""
@@ -109,10 +112,14 @@ class ChangeRow:
             if key in seen and (most or command):
                 continue
             seen |= {key, tool}
+            is_long = most is not None and len(self.subject) > _LONG
             if isinstance(command, str) and not self.is_of_further_tool:
-                shown.append(Ink(command, "code"))
+                shown.append(
+                    Ink(command.replace(self.subject, "…") if is_long else command, "code")
+                )
             else:
-                shown.append(call(tool, {} if shown and most else called))
+                is_told = (shown and most) or (is_long and self.subject in called.values())
+                shown.append(call(tool, {} if is_told else called))
         return joined(shown, most=most)
 
     @property
@@ -121,8 +128,7 @@ class ChangeRow:
         names = [visible(name) for name in self.agents]
         if len(names) > 2:
             names[1:] = [count(len(names) - 1, "agent")]
-        readings = {reading for change in self.changes for reading in change.readings}
-        return " and ".join(names) + (" (declared only)" if readings == {"attenuated"} else "")
+        return " and ".join(names) + (" (declared only)" * is_declared_only(self.changes))
 
     @property
     def json(self) -> Object:
@@ -141,6 +147,11 @@ def _least_strict(change: Change) -> tuple[object, ...]:
     before, after = change.difference.effects
     called = str(change.difference.call)
     return -[*Effect].index(max(before, after)), len(called), called
+
+
+def is_declared_only(changes: Iterable[Change]) -> bool:
+    """Return whether the host enforces none of *changes*."""
+    return {reading for change in changes for reading in change.readings} == {"attenuated"}
 
 
 def change_kind(change: Change) -> str:
@@ -167,10 +178,12 @@ def change_rows(effect: EditEffect, classes: Mapping[str, Classes]) -> list[Chan
         rows.values(),
         key=lambda row: (
             not row.widened,
+            is_declared_only(row.changes),
             not row.is_ordinary,
             row.is_of_further_tool,
             kinds.index(row.kind),
             row.words[::-1],
+            len(row.subject.split()),  # what is broad comes first
         ),
     )
 

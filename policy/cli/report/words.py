@@ -127,6 +127,17 @@ def names(names: Iterable[str], most: int | None = None, role: str = "") -> doc.
     return doc.joined((doc.Ink(name, role) for name in names), most=most)
 
 
+def reasons(why: Iterable[str]) -> str:
+    """Return why an answer is not exact, each reason once behind the tools that it is of."""
+    alike: dict[str, list[str]] = {}
+    for each in why:
+        tool, _, reason = each.partition(": ")
+        alike.setdefault(reason, []).append(tool)
+    return "; ".join(
+        ", ".join(tools) + (reason and f": {reason}") for reason, tools in alike.items()
+    )
+
+
 def count(number: int, noun: str) -> str:
     """Return a number and its noun: ``1 agent``, ``2 agents``, ``no agents``."""
     if number == 1:
