@@ -26,6 +26,7 @@ from policy.cli.report.as_json import Object, shape
 from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     because_text,
+    by_severity,
     call,
     chain_text,
     count,
@@ -40,7 +41,7 @@ from policy.compare.witness import is_ordinary
 from policy.core.decision import Because, Reason
 from policy.core.effect import VERBS
 from policy.core.errors import PolicyError
-from policy.core.finding import Severity
+from policy.core.finding import Finding, Severity
 from policy.core.source import Span, quoted
 from policy.core.values import evolve
 from policy.files.opening import is_unreadable
@@ -327,10 +328,21 @@ def _findings(audited: Audit, most: int | None) -> list[doc.Block]:
     if not found:
         return []
     if most is None:
-        return [doc.Section(findings_summary(found), tuple(findings_blocks(found, None)))]
+        groups = doc.grouped(by_severity(found), lambda finding: finding.code)
+        body = [block for some in groups for block in _of_code(some)]
+        return [doc.Section(findings_summary(found), tuple(body))]
     suppressed = f"; {audited.suppressed:,} suppressed" if audited.suppressed else ""
     lines = finding_lines(found, max(most, _LEAST))
     return [doc.Section(findings_summary(found) + suppressed, tuple(lines))]
+
+
+def _of_code(findings: Sequence[Finding]) -> list[doc.Block]:
+    """Return findings of one code in full; many of them below the line that tells them."""
+    full = findings_blocks(findings, None)
+    if len(full) < _LEAST:
+        return full
+    (head,) = [block.head for block in finding_lines(findings, 1) if isinstance(block, doc.Item)]
+    return [doc.Section(head, tuple(full), folded=True)]
 
 
 def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:

@@ -274,7 +274,7 @@ def _effects_item(
     if others := len(group) - 1:
         head = (head, f" and {count(others, 'more place')}")
     effect = EditEffect(first, tuple(change for one in group for change in one.changes))
-    rows = change_rows(effect, report.classes) if most is None else _told_rows(report, effect)
+    rows = _told_rows(report, effect)
     limit = _MOST_ROWS[len(report.effects) > _MOST_ROWS[1]]
     shown = rows[: most and limit + (len(rows) == limit + 1)]
     cells = tuple(
@@ -309,7 +309,7 @@ def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EAC
             sign = "-" if edit.added is None else "+" if edit.removed is None else "±"
             rules = [rule for rule, *_ in report.rules_of(edit, edit.added is not None)]
             held = (": ", names(rules, most, "rule")) if rules else ""
-            found.append((f"{sign} ", doc.Ink(place.file, "file"), " (the whole file", held, ")"))
+            found.append((doc.Ink(f"{sign} {place.file}", "file"), " (the whole file", held, ")"))
             continue
         for side, span in enumerate((edit.removed, edit.added)):
             if span is None:

@@ -106,7 +106,7 @@ class ChangeRow:
         shown: list[Text] = []
         seen: set[str] = set()
         ordinary = [one for one in self.calls if is_ordinary(dict(one[1]))]
-        for tool, called in ordinary if ordinary and most else self.calls:
+        for tool, called in ordinary or self.calls:
             command = called.get("command") if len(called) == 1 else None
             key = str(command or tool)
             if key in seen and (most or command):
