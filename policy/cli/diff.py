@@ -268,12 +268,11 @@ def _effects_item(
     report: DiffReport, group: Sequence[EditEffect], number: int, most: int | None
 ) -> doc.Item:
     """Return the edits of a block, those that are alike in several files once; and their effect."""
-    first = group[0].edits
-    head = edit_text(report, *first, most=most and _MOST_EACH)
+    edits = [edit for one in group for edit in one.edits]
+    head = edit_text(report, *edits, most=most and _MOST_EACH)
     head = head or "no edit of a text explains this"
-    if others := len(group) - 1:
-        head = (head, f" and {count(others, 'more place')}")
-    effect = EditEffect(first, tuple(change for one in group for change in one.changes))
+    changes = tuple(change for one in group for change in one.changes)
+    effect = EditEffect(tuple(edits), changes)
     rows = _told_rows(report, effect)
     limit = _MOST_ROWS[len(report.effects) > _MOST_ROWS[1]]
     shown = rows[: most and limit + (len(rows) == limit + 1)]

@@ -207,7 +207,8 @@ def test_an_edit_that_is_alike_in_several_files_is_printed_once(tmp_path, capsys
     assert main(["diff", str(tmp_path / "before"), str(tmp_path / "after")]) == 0
     lines = capsys.readouterr().out.splitlines()
     blocks = [line for line in lines if "tools: Read" in line]
-    assert blocks == ["  1  + tools: Read  .claude/agents/ann.md:4 and 2 more places"]
+    files = ".claude/agents/ann.md:4, .claude/agents/bob.md:4, .claude/agents/cleo.md:4"
+    assert blocks == [f"  1  + tools: Read  {files}"]
     assert "3 edits: 3 narrow" in " ".join(lines[:3])
 
 
