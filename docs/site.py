@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import enum
+import inspect
 import io
 import json
 import os
@@ -81,8 +82,13 @@ def public(name: str) -> str:
     home = policy._HOMES[short] if module == "policy" else found.__module__
     lines = f"::: {home}.{short}"
     if isinstance(found, type) and issubclass(found, enum.Enum):
-        values = ", ".join(f"`{short}.{each.name}` (`{each.value}`)" for each in found)
-        lines += f"\n\n{values}\n"
+        lines += f"\n\n| {short.lower()} | |\n| --- | --- |\n"
+        source = inspect.getsource(found)
+        for each in found:
+            # What a value means is said behind it, in the code.
+            comment = re.search(rf"^    {each.name} = .*?# (.+)$", source, re.MULTILINE)
+            means = comment[1] if comment else ""
+            lines += f"| `{short}.{each.name}` (`{each.value}`) | {means} |\n"
     return lines
 
 

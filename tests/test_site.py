@@ -38,6 +38,9 @@ def test_the_page_of_python_names_what_is_public_and_no_more() -> None:
     assert site.public("policy.load") == "::: policy.hosts.workspace.load"
     assert site.public("policy.adapters.Guard") == "::: policy.adapters.guard.Guard"
     assert "`Effect.ASK` (`ask`)" in site.public("policy.Effect")
+    reasons = site.public("policy.Reason")
+    assert "| `Reason.DEFAULT` (`default`) | no rule matches the call, so the" in reasons
+    assert "|  |" not in reasons
 
 
 def test_every_answer_in_json_has_its_shape_on_the_page() -> None:

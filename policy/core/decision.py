@@ -15,14 +15,14 @@ EVERY_TOOL: Final = "every tool"
 class Reason(enum.Enum):
     """Why a decision is as it is. The values are a contract: add, never rename."""
 
-    RULE = "rule"  # a rule says so
+    RULE = "rule"  # a rule decides
     DEFAULT = "default"  # no rule matches the call, so the default of a table holds
-    UNRESTRICTED = "unrestricted"  # no table says anything
+    UNRESTRICTED = "unrestricted"  # no table restricts the call
     UNAVAILABLE = "unavailable"  # the agent does not have the tool
     MALFORMED = "malformed-call"  # the arguments cannot be read, so no rule can be trusted to match
     TOO_LONG = "too-long"  # an argument exceeds `limits.CALL_CHARACTERS`
     PROTECTED = "protected"  # the host guards this against every rule that allows
-    CLASSIFIER = "classifier"  # a model of the host decides, which nothing here foresees
+    CLASSIFIER = "classifier"  # a model of the host decides, which no file shows
     NO_TOOLS = "no-tools"  # the agent would have no tool, so the host does not start it
     DEPTH = "depth"  # a limit of depth is reached, so the agent may start no other
     NO_ROOT = "no-root"  # a path may lead anywhere, since the folder of the project is not known
@@ -103,8 +103,8 @@ class Does(enum.Enum):
 
     RUNS = "runs"  # a simple command
     READS = "reads"  # a file
-    WRITES = "writes"
-    REMOVES = "removes"
+    WRITES = "writes"  # a file
+    REMOVES = "removes"  # a file
     HIDES = "hides"  # what is not known before it runs, or is ambiguous
 
     __hash__ = object.__hash__

@@ -14,9 +14,9 @@ class Effect(enum.StrEnum):
     less, and ``&`` gives the stricter of two. It is neither true nor false.
     """
 
-    DENY = "deny"
-    ASK = "ask"
-    ALLOW = "allow"
+    DENY = "deny"  # the call may not run
+    ASK = "ask"  # a person must approve the call
+    ALLOW = "allow"  # the call may run
 
     # A text keeps its hash; the hash of an enum goes through its name and is several times slower.
     __hash__ = str.__hash__
