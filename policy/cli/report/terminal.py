@@ -296,7 +296,7 @@ def excerpt(span: Span, page: PageLayout, *, role: str = "error", indent: str = 
     if width(before + marked + after) > room:
         keep = max(min(_BEFORE, room - width(marked) - 2), room // 4)
         if width(before) > keep:
-            before = "…" + _end(before, keep - 1)
+            before = "…" + _fitting(before[::-1], keep - 1)[::-1]
     shown = clipped(before + marked + after, room)
     marks = max(min(width(marked), room - width(before)), 1)
     return [
@@ -305,10 +305,3 @@ def excerpt(span: Span, page: PageLayout, *, role: str = "error", indent: str = 
         + page.paint(f"{gutter} |", "dim")
         + f" {' ' * width(before)}{page.paint('^' * marks, role)}",
     ]
-
-
-def _end(text: str, columns: int) -> str:
-    """Return the longest end of *text* that fits."""
-    while width(text) > columns:
-        text = text[max(1, (width(text) - columns) // 2) :]
-    return text
