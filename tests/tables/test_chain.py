@@ -26,6 +26,17 @@ def _reading(**tables: Table) -> Attenuated:
     return Attenuated(tables)
 
 
+def test_the_start_of_an_agent_is_decided_by_what_else_the_call_says() -> None:
+    chain = Chain.start("main", _reading(main=table("allow Task(model:haiku)"), worker=table()))
+    said = {"model": "haiku", "prompt": "go"}
+    assert chain.spawning("worker").effect is DENY
+    assert chain.spawning("worker", said).effect is ALLOW
+    assert chain.spawning("worker", {"model": "opus"}).effect is DENY
+    # What no rule looks at is left out.
+    call = {"subagent_type": "worker", "model": "haiku"}
+    assert chain.start_call("worker", said) == ("Task", call)
+
+
 def test_a_chain_grants_what_every_link_grants() -> None:
     reading = _reading(
         main=table("allow Task", "allow Bash(git *)", link="main"),

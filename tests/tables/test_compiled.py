@@ -233,10 +233,19 @@ def test_why_it_is_refused(text) -> None:
     assert "".join(told) == text
 
 
-def test_more_lines_than_the_limit_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr(limits, "RULES", 2)
-    with pytest.raises(PolicyError, match="at most 2 lines"):
+def test_as_many_lines_as_the_limit_are_read_and_more_are_refused(monkeypatch) -> None:
+    most = max(len(rules["entries"]) for rules in json.loads(team())["content"]["rules"])
+    monkeypatch.setattr(limits, "RULES", most)
+    assert compiled_from_json(team().encode()).projects
+    monkeypatch.setattr(limits, "RULES", most - 1)
+    with pytest.raises(PolicyError, match=f"at most {most - 1} lines"):
         compiled_from_json(team().encode())
+
+
+def test_of_several_unknown_starts_the_first_by_name_is_reported() -> None:
+    data = resealed(put(["projects", 0, "starts"], ["zoe", "nobody", "main"]))
+    with pytest.raises(PolicyError, match='there is no agent `"nobody"`'):
+        compiled_from_json(data)
 
 
 def test_more_bytes_than_the_limit_are_refused(monkeypatch, tmp_path) -> None:
