@@ -22,7 +22,7 @@ from policy.hosts.claude.defaults import built_in
 from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.rules import RuleLine
 from policy.hosts.claude.session import ClaudeSession, is_plan
-from policy.hosts.claude.shell.doubtful import traced as traced_patterns
+from policy.hosts.claude.shell.doubtful import traced_patterns
 from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import folded
 from policy.tables.ruleset import Entry, Form, RuleSet

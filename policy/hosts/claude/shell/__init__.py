@@ -1,4 +1,4 @@
-"""How Claude Code reads shell commands; README.md tells which module does what."""
+"""How Claude Code reads shell commands; README.md says which module does what."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from policy.hosts.claude.shell.scripts import read_whole as read
 
 __all__ = ["Evaluator", "canonical_powershell", "read", "read_powershell"]
 
-# Of PowerShell. What could hold another command (variables, script blocks, groups, escapes, the
-# call operator) is not read: no rule grants it, and rules that deny apply to what may be a command.
+# Tokens of PowerShell. What may hold another command is odd: a variable, a script block, a group,
+# an escape, the call operator. No rule may allow a text with it, and deny rules match the rest.
 _TOKEN: Final = re.compile(
     r"""\s*(?:(?P<joint>&&|\|\||[|;\n])|(?P<word>(?:'[^']*'|"[^"$`]*"|[^\s'"|;&$`(){}@<>,#])+)|(?P<odd>.))""",
     re.DOTALL | re.VERBOSE,
@@ -21,14 +21,14 @@ _TOKEN: Final = re.compile(
 
 
 def canonical_powershell(text: str, aliases: Mapping[str, str]) -> str:
-    """Return *text* in the case of all commands, its alias replaced: what rules are matched as."""
+    """Return *text* as rules match it: in lower case, with the command that an alias is for."""
     name, blank, rest = text.casefold().partition(" ")
     name = name.strip("'\"").rsplit("\\", 1)[-1]
     return aliases.get(name, name) + blank + rest
 
 
 def read_powershell(text: str, aliases: Mapping[str, str]) -> Command:
-    """Return the parts of a PowerShell command. Never fails; grants nothing by a guess."""
+    """Return the parts of a PowerShell command. Never raises; no rule may allow an odd text."""
     parts: list[list[str]] = [[]]
     odd = False
     for match in _TOKEN.finditer(text.rstrip()):

@@ -1,4 +1,4 @@
-"""What shells read differently, found by the letters of a text or a word: it is asked for."""
+"""Finds text that shells read differently: a command with such text is ambiguous."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policy.core import expressions as re
 from policy.core.values import Final
 from policy.patterns.tokens import Gap, OneOf, Token
 
-# What looks like a blank and is none to a shell.
+# Characters that look like blanks and separate no words.
 _ODD_BLANKS: Final = frozenset(
     "\xa0\xad\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
     + "".join(map(chr, [*range(0x2000, 0x2010), *range(0x202A, 0x202F), *range(0x2061, 0x206A)]))
@@ -22,24 +22,24 @@ def _in_any_case(name: str) -> Iterator[Token]:
     return (OneOf(frozenset({letter, letter.upper()})) for letter in name)
 
 
-_GIVEN_SCRIPTS: Final = sorted(SHELLS | BOXES)
-_FOR_WINDOWS: Final[tuple[Token, ...]] = (Gap.PART, ".", *_in_any_case("exe"))
-# The commands of plain words that are read all the same.
+_SHELL_NAMES: Final = sorted(SHELLS | BOXES)
+_WINDOWS_PROGRAM: Final[tuple[Token, ...]] = (Gap.PART, ".", *_in_any_case("exe"))
+# Commands of plain words that need a reader all the same.
 COMPOUND: Final[tuple[tuple[Token, ...], ...]] = (
     (Gap.ANY, " =", Gap.ANY),
     (Gap.ANY, "~[", Gap.ANY),
     ("-", Gap.ANY),
     (Gap.ANY, "/proc/", Gap.ANY, "/environ", Gap.ANY),
     (Gap.ANY, OneOf(_ODD_BLANKS), Gap.ANY),
-    *((program,) for program in _GIVEN_SCRIPTS),
-    *((*_in_any_case(program), Gap.PART, " ", Gap.ANY) for program in _GIVEN_SCRIPTS),
-    _FOR_WINDOWS,
-    (*_FOR_WINDOWS, " ", Gap.ANY),
+    *((program,) for program in _SHELL_NAMES),
+    *((*_in_any_case(program), Gap.PART, " ", Gap.ANY) for program in _SHELL_NAMES),
+    _WINDOWS_PROGRAM,
+    (*_WINDOWS_PROGRAM, " ", Gap.ANY),
 )
 
 
-def traced(kinds: Kinds) -> Iterator[tuple[Token, ...]]:
-    """Yield patterns of commands that may read files, where reads are kept in working folders."""
+def traced_patterns(kinds: Kinds) -> Iterator[tuple[Token, ...]]:
+    """Yield patterns of commands that may read files, for settings that keep reads in folders."""
     yield (Gap.ANY, " ", Gap.ANY)
     yield (Gap.ANY, OneOf(frozenset("/~")), Gap.ANY)
     yield from ((program,) for program in sorted(kinds.interpreters | kinds.movers))
@@ -47,28 +47,28 @@ def traced(kinds: Kinds) -> Iterator[tuple[Token, ...]]:
 
 _TARGET = r"[<>][&|]?[ \t]*(?:[^\s;|&<>'\"]|'[^']*'|\"(?:\\.|[^\\\"])*\")+"
 # Backslashes before blanks, line breaks, substitutions and braces; comments behind a bracket, a
-# target or an operator; and what zsh expands: a program, and a folder that it names itself.
+# target or an operator; and two expansions of zsh: `=program` and `~[folder]`.
 _DOUBTFUL = re.compile(
     r"\\[ \t]|(?:^|[^ \t])\\\n|\\\n\s*\||\\\$\$\(|\\\{[^\n]*[,.]|\|[ \t]*\\\n|\\\Z"
     rf"|\s\]\]?#|{_TARGET}(?:[ \t]|\\\n)+#|(?:&&|\|\|)\s*#|(?:^|[\s;&|(])=[A-Za-z_]|~\["
 )
-# Digits that some shells take for an argument, and some for what is redirected; `!> a`; `{fd}> a`,
-# which sets a variable; numbers in a range of zsh; and an operator at the end.
+# Digits that are an argument to some shells and a descriptor to others; `!> a`; `{fd}> a`, which
+# sets a variable; `<1-5>`, a glob of zsh; and an operator at the end.
 _REDIRECTED = re.compile(
     r"(?:^|[\s;&|()])(?:[0-9]{2,}[<>](?!\()|[0-9]&>)|[<>][|&]?[ \t]*[0-9]+[<>]"
     r"|(?:^|[\s;&|({])!(?:[<>]|&>)|\{\w+(?:\[[^\]]*\])?\}[ \t]*(?:[<>](?!\()|&>)"
     r"|<[0-9]*-[0-9]*>|(?:&&|\|\|?)\s*\Z"
 )
 _ODD_BLANK = re.compile("[" + "".join(sorted(_ODD_BLANKS)) + "]")
-_SPELLED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`", re.DOTALL)
-# The same, or a comment, in which a host does not pass over what is quoted.
-_SAID = re.compile(rf"(?<![^\s;&|()<>])#[^\n]*|{_SPELLED.pattern}", re.DOTALL)
-# A quote behind a brace that is not closed before, by which the rest is hidden.
+_QUOTED_TEXT = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`", re.DOTALL)
+# The same, or a comment: the host does not skip quoted text in comments.
+_QUOTED_OR_COMMENT = re.compile(rf"(?<![^\s;&|()<>])#[^\n]*|{_QUOTED_TEXT.pattern}", re.DOTALL)
+# A quote behind an open brace, which may hide the rest.
 _QUOTE_IN_BRACES = re.compile(r"\{[^}]*['\"]")
 
 
 def doubtful(text: str) -> str | None:
-    """Return the first ambiguous text in *text*, however the rest is read; None for nothing."""
+    """Return the first piece of *text* that shells read differently, or None."""
     found = None
     if "\\" in text or "=" in text or "#" in text or "~" in text:
         found = _DOUBTFUL.search(text)
@@ -77,27 +77,29 @@ def doubtful(text: str) -> str | None:
     if found is None and not text.isascii():
         found = _ODD_BLANK.search(text)
     if found is None and "{" in text:
-        bare = _SAID.sub(lambda m: m[0] if m[0][0] in "\\#" else m[0].replace("{", " "), text)
+        bare = _QUOTED_OR_COMMENT.sub(
+            lambda m: m[0] if m[0][0] in "\\#" else m[0].replace("{", " "), text
+        )
         found = _QUOTE_IN_BRACES.search(bare)
     return (found[0].lstrip() or found[0]) if found else None
 
 
 _LITERAL = re.compile(r"\\.|'[^']*'", re.DOTALL)
-_NO_EXPANSION = re.compile(
+_BAD_EXPANSION = re.compile(
     r"\$\{[#!]?(?:(?:[0-9]+|[A-Za-z_]\w*)(?:\[[^\]]*\])?|[?$@*!-])[^\w}:#%/^,@=+?\[*-]"
     r"|\$\{[0-9]+[A-Za-z_]"
 )
 _BEHIND_DOLLARS = re.compile(r"\$\$[({[]")
 
 
-def ends_unknown(text: str) -> bool:
+def has_unclear_end(text: str) -> bool:
     """Return whether readers differ on where an expansion ends: `$$(a)`, `${2X}`."""
     return ("$$" in text and _BEHIND_DOLLARS.search(text) is not None) or (
-        "${" in text and _NO_EXPANSION.search(_LITERAL.sub("", text)) is not None
+        "${" in text and _BAD_EXPANSION.search(_LITERAL.sub("", text)) is not None
     )
 
 
-# What may stand before a program, with the blank behind it.
+# An assignment or a redirection before a program, with the blank behind it.
 _PREFIX = (
     r"(?:[A-Za-z_]\w*(?:\[[^\]\s]*\])?\+?=(?:[^\s;&|()<>]|\$\([^()]*\))*"
     r"|[0-9]*(?:&>>?|<>|<<<|[<>]{1,2}[&|]?)[ \t]*[^\s;&|()<>]*)[ \t]+"
@@ -113,17 +115,17 @@ _LATE_KEYWORD = re.compile(
 
 
 def has_late_keyword(text: str) -> bool:
-    """Whether a statement or a function begins behind a variable or a redirection."""
+    """Whether a keyword or a function stands behind an assignment or a redirection: `A=1 if`."""
     if not ("=" in text or "<" in text or ">" in text) or not _SOME_KEYWORD.search(text):
         return False
-    return _LATE_KEYWORD.search(_SPELLED.sub("", text)) is not None
+    return _LATE_KEYWORD.search(_QUOTED_TEXT.sub("", text)) is not None
 
 
-# What zsh expands once the pieces of a word are put together: `'x '=ls`, `'~'[x]`.
+# Expansions of zsh in the joined pieces of a word: `'x '=ls`, `'~'[x]`.
 _JOINED = re.compile(r"~\[|(?:^|[\s;&|])=[A-Za-z]")
 _ONE_PIECE = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 
-# A sum behind what begins the name of a program to zsh, or a list of words.
+# Arithmetic behind `=`, an expansion of zsh, or in braces.
 _BEFORE_SUM = re.compile(r"\A(?:=|\"=\"|'=')\$\(\(|\{[^}\s'\"]*\$\(\(")
 
 
@@ -136,24 +138,26 @@ def is_joined_oddly(word: Word) -> bool:
     return _ONE_PIECE.fullmatch(word.raw) is None
 
 
-_HIDDEN = re.compile(r"\n[ \t]*#")
-# `$(cat <<'E'`, a text and `E)`, in double quotes: what it holds is no comment (2.1.329, observed).
-_QUOTED_DOCUMENT = re.compile(
+_COMMENT_LINE = re.compile(r"\n[ \t]*#")
+# `$(cat <<'E'`, lines and `E)`, in double quotes: no line of it is a comment (2.1.329, observed).
+_QUOTED_HEREDOC = re.compile(
     r"\$\(\s*cat\s*<<[ \t]*(['\"])([\w.]+)\1\n(?:[^\n]*(?<!\\)\n)*?\2\n\s*\)"
 )
 
 
-def hides(words: Sequence[Word]) -> bool:
-    """Whether quoted text has a line that looks like a comment, behind which more may stand."""
+def has_comment_line(words: Sequence[Word]) -> bool:
+    """Whether quoted text has a line that looks like a comment, behind which the host may skip."""
     return any(
-        "\n" in word.raw and _HIDDEN.search(word.raw) and _HIDDEN.search(_without_documents(word))
+        "\n" in word.raw
+        and _COMMENT_LINE.search(word.raw)
+        and _COMMENT_LINE.search(_without_heredocs(word))
         for word in words
     )
 
 
-def _without_documents(word: Word) -> str:
-    rest = _QUOTED_DOCUMENT.sub("", word.raw) if word.vetted else word.raw
-    # In a word of one piece nothing that looks like a document is one in single quotes.
+def _without_heredocs(word: Word) -> str:
+    rest = _QUOTED_HEREDOC.sub("", word.raw) if word.vetted else word.raw
+    # Surely a here-document only where the word is one double-quoted string.
     return rest if rest.count('"') == 2 and rest.endswith('"') else word.raw
 
 
@@ -169,16 +173,16 @@ _COMPARISON: Final = re.compile(
     rf"|(?!{_OPERATOR}){_OPERAND}\0(?:==?|!=|=~|[<>]|(?!{_COMPARING}){_OPERATOR})\0{_OPERAND})",
     re.ASCII,
 )
-_BETWEEN_TESTS: Final = re.compile(r"\0(?:&&|\|\|)\0")
+_TEST_OPERATOR: Final = re.compile(r"\0(?:&&|\|\|)\0")
 
 
 def is_plain_test(words: Sequence[Word]) -> bool:
-    """Return whether every reader parses the *words* of a test, brackets included, alike.
+    """Return whether all shells parse a test in the same way; *words* include its brackets.
 
-    It is made of `x`, `-f x` and `a = b`; a shell evaluates an operand that should be a number.
+    Such a test has `x`, `-f x` and `a = b` alone; a shell evaluates what must be a number.
     """
     text = "\0".join([word.raw for word in words[1:-1]])
     if words[0].raw != "[[":
         return _COMPARISON.fullmatch(text) is not None
     is_pattern = any(word.glob for word in words[1:-1])
-    return not is_pattern and all(map(_COMPARISON.fullmatch, _BETWEEN_TESTS.split(text)))
+    return not is_pattern and all(map(_COMPARISON.fullmatch, _TEST_OPERATOR.split(text)))

@@ -1,8 +1,8 @@
-"""The texts by which rules know a command: of each simple command, and of all of it.
+"""The texts that rules match: those of each simple command, and of the whole command.
 
-A rule that denies or asks knows it behind every assignment and wrapper (`command_prefix`), without
-quotes, and by the bare name of its program. One that allows knows it as written, behind assignments
-that change nothing of note and wrappers whose options it knows: `timeout 5 make`.
+Deny and ask rules match a command behind each assignment and wrapper (`command_prefix`), without
+quotes, and by the bare name of its program. Allow rules match it as written, and behind harmless
+assignments and wrappers with known options: `make` of `timeout 5 make`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 class ClaudeRedirection(Redirection):
     """A file that a command reads from or writes to."""
 
-    guarded: bool = False  # no rule may allow it
-    deep: bool = False  # it stands for the host's own files that are below it
+    guarded: bool = False  # whether no rule may allow it
+    deep: bool = False  # whether it means the host's own files below it
 
     @classmethod
     def of(cls, file: Redirection) -> ClaudeRedirection:
-        """Return *file* as this host has it."""
+        """Return *file* with the fields of this class."""
         if isinstance(file, cls):
             return file
         return cls(file.target, file.writes, file.tool, file.shadowed, file.adrift)
@@ -50,14 +50,14 @@ class ClaudeRedirection(Redirection):
 class ClaudeCommand(Command):
     """A command, read."""
 
-    whole: WholeCommand | None = None  # all of it, as rules that spell it out know it
-    background: bool = False  # it has a background command
+    whole: WholeCommand | None = None  # its whole text, which exact rules match
+    background: bool = False  # whether it has a background command
 
 
 def _behind_options(
     words: Sequence[Word], start: int, wrapper: Wrapper, *, quoted: bool
 ) -> int | None:
-    """Return the number of the word behind a wrapper and its options; None where it is unknown."""
+    """Return the index of the word behind a wrapper and its options; None where it is unknown."""
     index = start + 1
     texts = [word.plain if quoted else word.raw for word in words]
     while index < len(words) and texts[index].startswith("-"):
@@ -83,17 +83,17 @@ def _behind_options(
 
 
 def matches(wanted: str, text: str) -> bool:
-    """Return whether a text is what an expression describes; one that is empty describes none."""
+    """Return whether the expression *wanted* matches all of *text*; "" matches nothing."""
     return bool(wanted) and expression(wanted).fullmatch(text) is not None
 
 
-def is_quiet(around: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
-    """Whether a harmless program, perhaps one that *moves*, is as harmless behind these words."""
-    found = (shell.wrapping.granting.known.get(word.plain) for word in around)
+def keeps_harmless(before: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
+    """Whether a harmless program is so behind *before*; *moves*: it changes the folder."""
+    found = (shell.wrapping.granting.known.get(word.plain) for word in before)
     wrappers = [wrapper for wrapper in found if wrapper is not None]
     if not wrappers:
         return True
-    has_options = any(word.plain.startswith("-") for word in around)
+    has_options = any(word.plain.startswith("-") for word in before)
     return len(wrappers) == 1 and wrappers[0].quiet and not (moves or has_options)
 
 
@@ -103,22 +103,25 @@ _EXPANDED: Final = re.compile(r"[*?]|\[.*\]")
 
 
 def is_requoted(text: str) -> bool:
-    """Return whether a simple command that is written so is put together anew."""
+    """Return whether the host quotes the words of the simple command *text* anew."""
     return _REQUOTED.search(text) is not None
 
 
-def requoted(words: Sequence[Word], name: int) -> list[Word]:
-    """Return the words of such a command; what is quoted or put in behind its *name* is unknown."""
-    said = [*words[: name + 1]]
-    for word in words[name + 1 :]:
+def requoted(words: Sequence[Word], program: int) -> list[Word]:
+    """Return *words* as the host quotes them anew.
+
+    Behind the index *program*, the value of a quoted or expanded word is unknown.
+    """
+    quoted = [*words[: program + 1]]
+    for word in words[program + 1 :]:
         is_plain = word.literal and not _QUOTED.search(word.plain)
         raw = word.plain if is_plain else SOME_VALUE
-        said.append(evolve(word, raw=raw) if word.literal or word.vetted else word)
-    return said
+        quoted.append(evolve(word, raw=raw) if word.literal or word.vetted else word)
+    return quoted
 
 
-def exposed(words: Sequence[Word]) -> list[Word]:
-    """Return the words of such a command, with the stars that are quoted no more."""
+def with_bare_globs(words: Sequence[Word]) -> list[Word]:
+    """Return *words* with the globs that they have once the host drops their quotes."""
     return [
         evolve(word, glob=True)
         if _EXPANDED.search(word.plain) and not _QUOTED.search(word.plain)
@@ -130,11 +133,11 @@ def exposed(words: Sequence[Word]) -> list[Word]:
 _LOCALE: Final = re.compile(r"C|POSIX|UTF-?8|[\w-]+\.UTF-?8(?:@\w+)?", re.IGNORECASE | re.ASCII)
 _SIMPLE_VALUE: Final = re.compile(r"[A-Za-z0-9_./:-]+")
 # A value that names a file outside of the working folder, or may.
-_ELSEWHERE: Final = re.compile(r"^[.~]*[/\\]|[/\\][/\\]|:[/\\.]|(?:^|[/\\])\.\.(?:[/\\]|$)")
+_OUTSIDE: Final = re.compile(r"^[.~]*[/\\]|[/\\][/\\]|:[/\\.]|(?:^|[/\\])\.\.(?:[/\\]|$)")
 
 
-def as_granted(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
-    """Return the command behind what rules that allow unwrap."""
+def granted_words(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
+    """Return the words behind the assignments and wrappers that allow rules skip."""
     start = 0
     while start < len(words) - 1 and _is_safe_assignment(words[start], shell):
         start += 1
@@ -153,7 +156,7 @@ def as_granted(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
 
 
 def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether it is an option alone, or nothing, or its wrapper has no such option or program."""
+    """Whether *words* are an option, nothing, or a wrapper with a wrong option or program."""
     name = words[0]
     if name.plain.startswith(("-", "|", "&")) or not name.plain or not name.literal:
         return True
@@ -170,7 +173,7 @@ def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
 
 
 def _is_safe_assignment(word: Word, shell: Shell) -> bool:
-    """Whether *word* sets a variable that the host takes for harmless to a plain value."""
+    """Whether *word* sets a harmless variable to a plain value."""
     match = ASSIGNMENT.match(word.raw) if "=" in word.raw else None
     if match is None or match[2] or word.raw[match.end() - 2] == "+":
         return False
@@ -179,13 +182,13 @@ def _is_safe_assignment(word: Word, shell: Shell) -> bool:
         return False
     if name in shell.variables.locales:
         return _LOCALE.fullmatch(value) is not None
-    return not _ELSEWHERE.search(value)
+    return not _OUTSIDE.search(value)
 
 
 def match_texts(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) -> tuple[str, ...]:
-    """Return every text by which a rule that denies or asks may know the command."""
-    found = [text for stage in stages_of(words, prefix) for text in _names(stage)]
-    found += _given(words, prefix.program, shell)
+    """Return every text of the command that deny and ask rules match."""
+    found = [text for stage in stages_of(words, prefix) for text in _texts_of(stage)]
+    found += _commands_in_words(words, prefix.program, shell)
     found += [text for each in found for text in _read_again(each, shell)]
     for text in [*found]:
         if _XARGS.match(text):
@@ -194,22 +197,22 @@ def match_texts(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) -> t
     return tuple(dict.fromkeys(each for text in found for each in with_single_blanks(text)))
 
 
-def _given(words: Sequence[Word], program: int, shell: Shell) -> Iterator[str]:
-    """Yield commands that wrappers may be given as one word: `env -S 'make x'`, `script -cmake`.
+def _commands_in_words(words: Sequence[Word], program: int, shell: Shell) -> Iterator[str]:
+    """Yield commands that wrappers may get as one word: `env -S 'make x'`, `script -cmake`.
 
-    Of a wrapper behind which no program is found each word may be one.
+    Where no program is found behind a wrapper, a command may begin with each word.
     """
     is_found = basename(words[program].plain) not in shell.wrapping.names
     for number in range(1, min(program + 1 if is_found else len(words), limits.NESTING)):
         text = words[number].plain
         if not is_found:
-            yield from _names(words[number:])
+            yield from _texts_of(words[number:])
         if " " in text or (text[:1] == "-" and not is_found):
             yield from (text, text.partition("=")[2], text[2:])
 
 
 def with_single_blanks(text: str) -> tuple[str, ...]:
-    """Return *text* stripped, and with single blanks: so rules that deny or ask read both."""
+    """Return *text* stripped, and also with single blanks if it has others."""
     text = text.strip()
     return (text, _BLANKS.sub(" ", text)) if _SEVERAL_BLANKS.search(text) else (text,)
 
@@ -219,20 +222,20 @@ _SEVERAL_BLANKS: Final = re.compile(r"\t|  ")
 
 
 def stages_of(words: Sequence[Word], prefix: CommandPrefix) -> Iterator[Sequence[Word]]:
-    """Yield the command, and what it may be behind each of its assignments and wrappers."""
+    """Yield the command, and the words behind each of its assignments and wrappers."""
     return (words[start:] for start in (*prefix.starts, *prefix.possible))
 
 
-def _names(words: Sequence[Word]) -> Iterator[str]:
-    """Yield a command as it is written and without quotes, by the bare name of its program too."""
-    for one in (words, _named(words)):
+def _texts_of(words: Sequence[Word]) -> Iterator[str]:
+    """Yield a command as written and without quotes, each also with the bare program name."""
+    for one in (words, _with_bare_program(words)):
         yield as_written(one)
         yield " ".join([word.plain for word in one])
         yield from shortened(one)
 
 
 def _read_again(text: str, shell: Shell) -> Iterator[str]:
-    """Yield what *text* may be behind assignments and wrappers, cut at its blanks."""
+    """Yield *text*, cut at its blanks, from behind each assignment and wrapper on."""
     first = text.split(" ", 1)[0]
     if "=" in first or first in shell.wrapping.names or _QUOTE.search(first):
         pieces = text.split()
@@ -243,11 +246,11 @@ def _read_again(text: str, shell: Shell) -> Iterator[str]:
 
 _QUOTE: Final = re.compile(r"['\"\\]")
 _XARGS: Final = re.compile(r"xargs (?!-)")
-# Any other argument, or the text that a command is given to read: to rules it is part of it.
+# An unknown rest of a command: arguments that a wrapper appends, or a text on its input.
 MORE: Final = f" {SOME_VALUE}"
 
 
-def _named(words: Sequence[Word]) -> Sequence[Word]:
+def _with_bare_program(words: Sequence[Word]) -> Sequence[Word]:
     """Return a command with the bare name of its program."""
     name = basename(words[0].plain)
     if name == words[0].raw:
@@ -255,19 +258,19 @@ def _named(words: Sequence[Word]) -> Sequence[Word]:
     return [Word(name, name), *words[1:]] if name or len(words) == 1 else words[1:]
 
 
-# A variable in front of a text, set to what holds nothing that is put in.
-_SET: Final = re.compile(
+# An assignment at the beginning of a text, to a value without expansions.
+_LEADING_ASSIGNMENT: Final = re.compile(
     r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?="
     r"(?:'[^'\n\r]*'|\"(?:\\.|[^\"$`\\\n\r])*\"|\\.|[^\s$`;|&()<>\\'\"])*[ \t]+"
 )
 
 
-def as_text(bare: str) -> Iterator[str]:
-    """Yield how rules that deny or ask know what runs no program: also without what it sets."""
+def statement_texts(bare: str) -> Iterator[str]:
+    """Yield the match texts of a statement without a program, also without its assignments."""
     start = 0
     if not bare:
         return
-    while found := _SET.match(bare, start):
+    while found := _LEADING_ASSIGNMENT.match(bare, start):
         start = found.end()
     yield " ".join(bare.split())
     if start:
@@ -278,49 +281,49 @@ _MAY_VANISH: Final = re.compile(r"[$`]|''|\"\"|[<>]\(| =(?: |\Z)")
 
 
 def may_vanish(text: str) -> bool:
-    """Whether some word of *text* may be one that a shell leaves out."""
+    """Whether a shell may drop a word of *text*: an empty one, or an expansion."""
     return _MAY_VANISH.search(text) is not None
 
 
 def shortened(words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the text without those words, and up to the first into which a command is put.
+    """Return the text without droppable words, and up to the first unquoted substitution.
 
-    There, outside of quotes, Claude Code 2.1.329 ends, and where `=` stands alone it sees no word.
+    Claude Code 2.1.329 stops reading there, and sees no word in a lone `=`.
     """
-    put_into = (
+    substituting = (
         number
         for number, word in enumerate(words)
-        if number and not word.literal and _PUT_IN.search(_SPELLED.sub("", word.raw))
+        if number and not word.literal and _SUBSTITUTION.search(_QUOTED_TEXT.sub("", word.raw))
     )
-    begun = words[: next(put_into, len(words))]
-    left = [
+    before = words[: next(substituting, len(words))]
+    texts = [
         word.plain
-        for word in begun
-        if word.raw[:1] not in _LEFT_OUT_FIRST or not _LEFT_OUT.fullmatch(word.raw)
+        for word in before
+        if word.raw[:1] not in _DROPPED_FIRST or not _DROPPED.fullmatch(word.raw)
     ]
-    cut = (" ".join(left),) if left and len(left) < len(words) else ()
+    cut = (" ".join(texts),) if texts and len(texts) < len(words) else ()
     return tuple(dict.fromkeys((*without_vanishing(words), *cut)))
 
 
-_LEFT_OUT: Final = re.compile(
+_DROPPED: Final = re.compile(
     rf"{VANISHING.pattern}|=|\$\[[^\]]*\]|\$'(?:\\.|[^'\\])*'|\$\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}",
     re.DOTALL,
 )
-_LEFT_OUT_FIRST: Final = VANISHING_FIRST | {"="}
-_SPELLED: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
-_PUT_IN: Final = re.compile(r"\$\((?!\()|`|[<>]\(")
+_DROPPED_FIRST: Final = VANISHING_FIRST | {"="}
+_QUOTED_TEXT: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+_SUBSTITUTION: Final = re.compile(r"\$\((?!\()|`|[<>]\(")
 
 _PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 _STAGE: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\|\||(\|&?)", re.DOTALL)
-# What joins commands but a pipe, and where a word begins.
-_JOINED: Final = re.compile(r"(?<![<>])&(?!>)|;|\n|\|\|")
-_BEGUN: Final = re.compile(r"(?<!\S)\S")
-_BESIDES: Final = re.compile(r"[&|;\n#<>(]")
-DOCUMENT: Final = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([\w.+-]+))")
+# An operator between commands, except a pipe.
+_OPERATOR: Final = re.compile(r"(?<![<>])&(?!>)|;|\n|\|\|")
+_WORD_START: Final = re.compile(r"(?<!\S)\S")
+_SEVERAL: Final = re.compile(r"[&|;\n#<>(]")
+HEREDOC: Final = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([\w.+-]+))")
 
 _TARGET: Final = r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;|&<>'\"\\])+"
-_AROUND: Final = re.compile(
-    # Most letters begin none of these, which one look shows.
+_SYNTAX: Final = re.compile(
+    # Few characters begin one of these, which the lookahead finds out fast.
     r"(?=[\\'\"\s0-9&<>|;#])(?:(\\.|'[^']*'|\"(?:\\.|[^\"\\])*\")"
     rf"|(?:(?<!\s)\s+)?(?<!\w)[0-9]*(?:&>>?|>>|>[|&]?|<&?)(?![<(])[ \t]*{_TARGET}"
     r"|(?:(?<!\s)\s+)?(&&?|\|\|?|;|\n)\s*|(?<!\S)#[^\n]*)",
@@ -330,44 +333,44 @@ _AROUND: Final = re.compile(
 
 @frozen
 class WholeCommand:
-    """All of a command, as rules that spell it out know it."""
+    """The whole text of a command, which exact rules match."""
 
     text: str
-    spelled: bool  # a rule that spells it out allows it
+    spelled: bool  # whether an exact rule may allow it
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Its text, and the same with its pipes as rules have them."""
+        """Its text, also with one blank around each pipe."""
         whole = self.text.strip(" \t\n")
         if not self.piped:
             return (whole,)
-        bare = _without_documents(whole)
+        bare = _without_heredocs(whole)
         piped = " | ".join(piece.strip(" \t\n") for piece in _PIPE.split(bare))
         return tuple(dict.fromkeys((whole, piped)))
 
     @property
     def pieces(self) -> Iterator[str]:
-        """Texts by which a rule that denies or asks may know several of its commands.
+        """Texts of several of its commands, which deny and ask rules match.
 
-        Those of all of it, and of each stage of a pipe: as they stand, and without what is
-        redirected, from every word of the first command on.
+        They are the whole text and each stage of a pipeline, as written and without redirections,
+        from each word of the first command on.
         """
         if not spells_several(self.text):
             return
-        bare = _without_documents(self.text)
+        bare = _without_heredocs(self.text)
         pipes = [found.span() for found in _STAGE.finditer(bare) if found[1]] if self.piped else []
         edges = pairwise([0, *chain(*pipes), len(bare)])
         stages = (bare[slice(*edge)] for edge in islice(edges, 0, None, 2))
         for stage in dict.fromkeys((self.text, bare, *stages)):
             stripped = stage.strip(" \t\n")
-            # What is quoted and what joins as it stands, and nothing of the rest.
-            alone = _AROUND.sub(lambda found: found[0] if found[2] else found[1] or "", stripped)
-            spaced = _AROUND.sub(_without, stripped)
-            for text in dict.fromkeys((stripped, alone.strip(), spaced.strip())):
-                joined = _JOINED.search(text)
-                starts = _BEGUN.finditer(text, 0, joined.start() if joined else len(text))
-                for begun in islice(starts, limits.NESTING):
-                    yield from with_single_blanks(text[begun.start() :])
+            # Quoted text and operators stay, redirections and comments go.
+            unspaced = _SYNTAX.sub(lambda found: found[0] if found[2] else found[1] or "", stripped)
+            spaced = _SYNTAX.sub(_spaced, stripped)
+            for text in dict.fromkeys((stripped, unspaced.strip(), spaced.strip())):
+                joined = _OPERATOR.search(text)
+                starts = _WORD_START.finditer(text, 0, joined.start() if joined else len(text))
+                for start in islice(starts, limits.NESTING):
+                    yield from with_single_blanks(text[start.start() :])
 
     @property
     def piped(self) -> bool:
@@ -376,12 +379,12 @@ class WholeCommand:
 
 
 def spells_several(text: str) -> bool:
-    """Return whether a text has what joins commands, redirects, or begins a comment."""
-    return _BESIDES.search(text) is not None
+    """Return whether *text* has an operator, a redirection or a comment."""
+    return _SEVERAL.search(text) is not None
 
 
-def _without_documents(text: str) -> str:
-    """Return a text without those that it puts on the input of commands: all, or none."""
+def _without_heredocs(text: str) -> str:
+    """Return *text* without its here-documents; unchanged if one has no end."""
     if "<<" not in text:
         return text
     kept: list[str] = []
@@ -391,11 +394,11 @@ def _without_documents(text: str) -> str:
             if line.lstrip("\t") == ends[0]:
                 del ends[0]
             continue
-        ends = ["".join(names) for names in DOCUMENT.findall(line)]
-        kept.append(DOCUMENT.sub("", line))
+        ends = ["".join(names) for names in HEREDOC.findall(line)]
+        kept.append(HEREDOC.sub("", line))
     return text if ends else "\n".join(kept)
 
 
-def _without(found: re.Match[str]) -> str:
-    """Return what is quoted as it stands, what joins between blanks, and nothing of the rest."""
+def _spaced(found: re.Match[str]) -> str:
+    """Return quoted text as it is, an operator between blanks, and "" for the rest."""
     return found[1] or (f" {found[2].strip()} ".replace("  ", " ") if found[2] else "")

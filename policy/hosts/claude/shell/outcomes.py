@@ -1,4 +1,4 @@
-"""Decides a command as Claude Code does: its parts, its files, and all of it."""
+"""Decides a command as Claude Code does: its parts, its files, and its whole text."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 
 class Evaluator(CommandEvaluator):
-    """Decides a command: parts and files, exact rules for all of it, background commands."""
+    """Decides a command: parts and files, rules for the whole text, background commands."""
 
     def whole_outcomes(
         self, row: Row, command: Command, found: Sequence[tuple[Subject, Outcome]]
     ) -> list[Outcome]:
-        """Return the outcomes that count of a command of which *found* is said.
+        """Return the outcomes that decide *command*; *found* are those of its parts and files.
 
-        A rule that spells it out allows all of it where no rule denies or asks for a part, and
-        it opens no file but those that it may read.
+        An exact rule allows the whole command if no rule denies or asks for a part, it may read
+        the files that it opens, and it writes none.
         """
         outcomes = [outcome for _, outcome in found]
         whole = command.whole if isinstance(command, ClaudeCommand) else None
@@ -52,31 +52,31 @@ class Evaluator(CommandEvaluator):
             return outcomes
         parts = [(part, outcome) for part, outcome in found if isinstance(part, CommandPart)]
         opened = [(file, outcome) for file, outcome in found if isinstance(file, Redirection)]
-        # Each part is allowed, and by more than what all commands may do.
+        # Each part is harmless, or allowed by more than the default for commands.
         granted = not command.opaque and all(
             one.effect is Effect.ALLOW and (one is not row.default or part.harmless)
             for part, one in parts
         )
         may_open = all(outcome.effect is Effect.ALLOW for _, outcome in opened)
         starred = not (granted and may_open) or (bool(command.redirections) and not whole.piped)
-        withheld = [*_withheld(row, whole, starred=starred)]
+        restrictions = [*_restrictions(row, whole, starred=starred)]
         spelled = _WholeRules.of(row).spelled if whole.spelled else {}
         index = next((spelled[text] for text in whole.texts if text in spelled), None)
         if (
             index is not None
-            and not withheld
+            and not restrictions
             and may_open
             and not any(file.writes for file, _ in opened)
             and all(each.effect is Effect.ALLOW or each.reason in BY_DEFAULT for _, each in parts)
         ):
             return [row.at(index), *(outcome for subject, outcome in found if subject is None)]
-        return [*outcomes, *withheld]
+        return [*outcomes, *restrictions]
 
     def in_background(self, row: Row, command: Command) -> Iterator[Outcome]:
-        """Yield what asks for a background command that a rule for every command allows.
+        """Yield the outcome of a background command that a rule for every command allows: ask.
 
-        The host asks for one that it would allow without that rule: by another, or by itself.
-        A program that it does not know, outside of pipes, it runs by that rule.
+        The host asks if another rule, or none, would let it run. By that rule it runs an unknown
+        program outside of a pipeline.
         """
         if not isinstance(command, ClaudeCommand) or not command.background:
             return
@@ -92,19 +92,23 @@ class Evaluator(CommandEvaluator):
             yield unsure(rules)
 
     def part_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
-        """Return what *row* says of one simple command; for *limit* see `decide_command`."""
+        """Return the outcome of one simple command; for *limit* see `decide_command`."""
         first = NO_MATCH  # where nothing runs
         if part.text or not part.harmless:
             first = row.first(part.text)
-            first = first if _is_completed(row, first, part.text) else NO_MATCH
+            first = first if _has_plain_rest(row, first, part.text) else NO_MATCH
         granted = self.known_outcome(row, part, min(first, limit))
         if granted.reason in BY_DEFAULT:
             for text in part.grant_texts:
                 written = row.first(text)
                 if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
-                    granted = row.at(written) if _is_completed(row, written, text) else granted
+                    granted = row.at(written) if _has_plain_rest(row, written, text) else granted
                     break
-        if granted.effect is Effect.ALLOW and limit == NO_MATCH and _is_idle(row, part.text):
+        if (
+            granted.effect is Effect.ALLOW
+            and limit == NO_MATCH
+            and _is_allowed_anyway(row, part.text)
+        ):
             granted = row.default
         is_default = granted is row.default
         if part.harmless and is_default and granted.effect is not Effect.ALLOW:
@@ -118,7 +122,7 @@ class Evaluator(CommandEvaluator):
     def opened(
         self, row: Row, command: Command, outcomes: Sequence[Outcome]
     ) -> Iterator[tuple[Redirection, Outcome]]:
-        """Yield the files that a command opens, and what *row* says of each that counts."""
+        """Yield the files that a command opens and that count, each with its outcome."""
         is_whole = (
             row.ruleset.dialect.shell.whole
             and row.default.effect is Effect.ALLOW
@@ -130,7 +134,7 @@ class Evaluator(CommandEvaluator):
                 yield redirection, outcome
 
     def file_outcome(self, row: Row, redirection: Redirection) -> Outcome:
-        """Return what *row*, of the tool that runs a command, says of a file that this opens."""
+        """Return the outcome of a file that a command opens; *row* is of the tool for commands."""
         file = ClaudeRedirection.of(redirection)
         rules = row.ruleset
         shell = rules.dialect.shell
@@ -147,9 +151,9 @@ class Evaluator(CommandEvaluator):
         if file.shadowed:
             return unsure(rules)
         if file.adrift and file.target is not None:
-            return _adrift(files, file.target)
+            return _outcome_in_some_folder(files, file.target)
         if file.target is None:
-            # Whichever file it is, what denies every file denies it.
+            # A rule that denies every file denies an unknown one.
             constant = files.constant
             return constant if constant and constant.effect is Effect.DENY else unsure(rules)
         if files.constant is not None:
@@ -160,7 +164,7 @@ class Evaluator(CommandEvaluator):
         return _named_outcome(files, target)
 
     def is_hidden(self, file: Redirection) -> bool:
-        """Return whether a file has no name that an account could give."""
+        """Return whether a file has no name that can be shown."""
         return ClaudeRedirection.of(file).guarded
 
 
@@ -170,7 +174,7 @@ _PLAIN_WORDS: Final = re.compile(r"[\w-]+(?: [\w./:=@,+-]+)*", re.ASCII)
 
 
 def _needs_rule(text: str, shell: Shell) -> bool:
-    """Return whether the host surely runs a simple command by no more than a rule."""
+    """Return whether the host surely runs a simple command only by a rule."""
     program, _, rest = text.partition(" ")
     if program in shell.wrapping.names or program in KEYWORDS or not _PLAIN_WORDS.fullmatch(text):
         return False
@@ -183,15 +187,15 @@ def _needs_rule(text: str, shell: Shell) -> bool:
 
 @frozen
 class _WholeRules:
-    """How the entries of a row apply to a command as a whole."""
+    """The entries of a row that match several commands, or the whole text of one."""
 
-    spelled: Mapping[str, int]  # what rules that allow spell out, and the first that does
-    joining: tuple[int, ...]  # rules that deny or ask and may match several commands, and no first
-    joined: Index  # their patterns, to be looked up
+    spelled: Mapping[str, int]  # text of an exact allow rule -> the first such entry
+    joining: tuple[int, ...]  # deny and ask rules that may match several commands
+    joined: Index  # their patterns
 
     @classmethod
     def of(cls, row: Row) -> _WholeRules:
-        """Return how the entries of *row* do."""
+        """Return those of *row*."""
         found = row.memory.get("whole rules")
         if isinstance(found, cls):
             return found
@@ -214,10 +218,10 @@ class _WholeRules:
         return made
 
 
-def _withheld(row: Row, whole: WholeCommand, *, starred: bool) -> Iterator[Outcome]:
-    """Yield what rules say that deny or ask for all of a command, or for several of its parts.
+def _restrictions(row: Row, whole: WholeCommand, *, starred: bool) -> Iterator[Outcome]:
+    """Yield the outcomes of deny and ask rules that match the whole text, or several parts of it.
 
-    Rules with a star count where *starred* says so: not where each part is allowed by itself.
+    Rules with a star count if *starred*: not where each part is allowed by itself.
     """
     rules = _WholeRules.of(row)
     texts = (each for text in whole.texts for each in with_single_blanks(text))
@@ -236,8 +240,11 @@ _ODD: Final = re.compile(r"[$`\x1f]|(?:\A|[\\/])\.\\?[.?*\[]")
 _QUOTES: Final = re.compile(r"['\"]")
 
 
-def _is_completed(row: Row, index: int, text: str) -> bool:
-    """Return whether the entry that matches *text*, if it allows it, is completed plainly there."""
+def _has_plain_rest(row: Row, index: int, text: str) -> bool:
+    """Return whether the entry at *index* may allow *text*: its star begins no quoted text.
+
+    `Bash(git s*)` allows `git status`, and not `git s"tatus"`.
+    """
     entry = None if index == NO_MATCH else row.entries[index]
     if entry is None or entry.effect is not Effect.ALLOW or entry.pattern is None:
         return True
@@ -254,7 +261,7 @@ def _is_completed(row: Row, index: int, text: str) -> bool:
 
 
 def _named_outcome(files: Row, name: str) -> Outcome:
-    """Return what is said of a file, and of the one where ``..`` leads, too."""
+    """Return the stricter outcome of a file and of that to which ``..`` leads behind a link."""
     path, found = named_outcome(files, name)
     if path is None or ".." not in name:
         return found
@@ -269,7 +276,7 @@ def _named_outcome(files: Row, name: str) -> Outcome:
 
 
 def _walked_path(name: str, dialect: Dialect) -> str:
-    """Return the path of a file where ``..`` leaves what a link led into; or raise Unreadable."""
+    """Return the path of a file if ``..`` leaves the target of a link. Raises Unreadable."""
     links = dict(dialect.links)
     if dialect.processes:
         links |= {**_links_of_system(), **dict(links_of_processes(dialect))}
@@ -293,13 +300,13 @@ def _walked_path(name: str, dialect: Dialect) -> str:
 
 @cache
 def _links_of_system() -> dict[str, str]:
-    # What a thread has of its own is what its process has.
+    # A thread has these in common with its process.
     own = {f"/proc/{name}": f"/proc/self/{name}" for name in ("mounts", "net")}
     return {"/dev/fd": "/proc/self/fd", "/proc/thread-self": "/proc/self/task/self", **own}
 
 
 def _kept_below(files: Row, name: str) -> Outcome:
-    """Return what is said of the host's own files in a folder that is moved or removed."""
+    """Return the outcome of moving or removing the folder *name* with the host's own files."""
     dialect = files.ruleset.dialect
     try:
         path = canonical_path(name, dialect)
@@ -313,17 +320,17 @@ def _kept_below(files: Row, name: str) -> Outcome:
 
 
 def _denies_files(row: Row, tool: str) -> bool:
-    """Return whether a rule denies some file, or every one, as a call of *tool*."""
+    """Return whether a rule denies any file as a call of *tool*."""
     shadows = row.ruleset.dialect.shell.files.shadows
     any_file = row.ruleset.row(shadows) if shadows else row
     entries = row.ruleset.row(tool).entries + (any_file.entries if shadows else ())
-    said = {(entry.effect, entry.reason) for entry in entries}
-    said.add((any_file.default.effect, any_file.default.reason))
-    return (Effect.DENY, Reason.RULE) in said
+    effects = {(entry.effect, entry.reason) for entry in entries}
+    effects.add((any_file.default.effect, any_file.default.reason))
+    return (Effect.DENY, Reason.RULE) in effects
 
 
-def _adrift(files: Row, name: str) -> Outcome:
-    """Return what a rule says that denies a file of this name in some folder."""
+def _outcome_in_some_folder(files: Row, name: str) -> Outcome:
+    """Return the outcome of a rule that denies a file of this name in some folder."""
     name = posixpath.normpath("/" + _UP.sub("", name))
     somewhere = Pattern.of(PatternKind.PATH, [Gap.DEEP, folded(name)])
     for index, entry in enumerate(files.entries if name != "/" else ()):
@@ -334,7 +341,7 @@ def _adrift(files: Row, name: str) -> Outcome:
 
 
 def _may_meet(pattern: Pattern, form: Form, other: Pattern) -> bool:
-    """Return whether a file of *other* may be one that *pattern* names, or be in its folder."""
+    """Return whether a file may match both, or be below what *pattern* matches."""
     if form is not Form.WITHIN and pattern.tokens[-1] is Gap.DEEP:  # all below what it names
         pattern = Pattern.of(PatternKind.PATH, pattern.tokens[:-1])
     try:
@@ -346,10 +353,10 @@ def _may_meet(pattern: Pattern, form: Form, other: Pattern) -> bool:
 _UP: Final = re.compile(r"(?:\.{0,2}/)*")
 
 
-def _is_idle(row: Row, text: str) -> bool:
-    """Return whether a rule that allows *text* adds nothing where the host allows every command.
+def _is_allowed_anyway(row: Row, text: str) -> bool:
+    """Return whether *text* is allowed by default too, where a sandbox runs commands.
 
-    A sandbox runs what no rule denies or asks for: with such a rule less would run.
+    A sandbox runs what no rule denies or asks for, and an allow rule must not make that stricter.
     """
     allows = row.default.effect is Effect.ALLOW and row.default.reason in BY_DEFAULT
     if not (allows and row.ruleset.dialect.shell.whole):

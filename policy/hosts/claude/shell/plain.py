@@ -16,7 +16,7 @@ _LETTERS: Final = r"A-Za-z0-9_./:@%+,\-"
 _GLOBS: Final = r"A-Za-z0-9_./:@%+,^~*?\-"
 _END: Final = r"(?=[ \t;|&<>\n]|\Z)"
 
-# What is quoted holds nothing that a shell acts on.
+# Quoted text has no expansion.
 _TOKEN: Final = re.compile(
     rf"""[ \t]*(?:
     (?P<descriptor>[0-9]*>&[0-9]+|[0-9]*(?:>>|>\|?|<|&>>?)[ ]?/dev/null){_END}
@@ -29,13 +29,13 @@ _TOKEN: Final = re.compile(
 )
 _PIPES: Final = ("|", "|&")
 _IN_QUOTES: Final = re.compile(r"""'[^']*'|"[^"]*\"""")
-# A name that one of these sets is read in the pieces that it has.
+# Behind one of these a partly quoted word may be an assignment.
 _DECLARING: Final = frozenset("export declare typeset readonly local".split())
-_NOT_FIRST: Final = KEYWORDS | {"[[", "["}
+_NO_PROGRAMS: Final = KEYWORDS | {"[[", "["}
 
 
 def read_plain(text: str) -> Script | None:
-    """Return what a command of plain words and operators consists of; None for any other."""
+    """Return the script of a command of plain words and operators; None for any other."""
     text = text.strip(" \t\n")
     command = SimpleCommand()
     commands, targets = [command], list[Redirection]()
@@ -60,13 +60,13 @@ def read_plain(text: str) -> Script | None:
         if operator != ";":
             return None
         commands.pop()
-    if any(map(_sets_at_length, commands)):
+    if any(map(_only_assigns, commands)):
         return None
     return Script(commands, targets, split=any(each.piped for each in commands), plain=True)
 
 
 def _add(token: re.Match[str], command: SimpleCommand, targets: list[Redirection]) -> bool:
-    """Add a word or a redirection to a command; return whether all shells read it alike there."""
+    """Add a word or a redirection; return whether all shells read it in the same way there."""
     if token.lastgroup == "word":
         return _add_word(_plain(token["word"]), command)
     if token.lastgroup == "quoted":
@@ -76,7 +76,7 @@ def _add(token: re.Match[str], command: SimpleCommand, targets: list[Redirection
             return False
         return _add_word(_quoted(raw), command)
     if not command.words:
-        return False  # a redirection in front, or alone
+        return False  # a redirection before the program, or without one
     command.redirected = True
     name = token["file"]
     if name is not None:
@@ -90,16 +90,16 @@ def _add(token: re.Match[str], command: SimpleCommand, targets: list[Redirection
 
 def _add_word(word: Word, command: SimpleCommand) -> bool:
     command.has_words_behind |= command.redirected
-    # Rules know what is redirected by its text as well; and keywords are none behind a program.
-    is_odd = command.redirected or word.plain in _NOT_FIRST
+    # `A=1 > f b` has more match texts, and behind `A=1 if` a statement begins.
+    is_odd = command.redirected or word.plain in _NO_PROGRAMS
     if is_odd and all("=" in each.raw for each in command.words):
         return False
     command.words.append(word)
     return True
 
 
-def _sets_at_length(command: SimpleCommand) -> bool:
-    """Whether a command sets variables alone, several or beside what is redirected."""
+def _only_assigns(command: SimpleCommand) -> bool:
+    """Whether a command is several assignments, or one with a redirection."""
     several = command.redirected or len(command.words) > 1
     return several and all("=" in word.raw for word in command.words)
 

@@ -1,6 +1,6 @@
 """What a program does with its arguments, by the data of the host (`Program`).
 
-Is it read-only, what does it open or remove, where does it go, does it write a repository?
+`examine` returns whether it is harmless, which files it opens and removes, and where it goes.
 """
 
 from __future__ import annotations
@@ -19,30 +19,29 @@ from policy.hosts.claude.shell.match_texts import ClaudeRedirection, matches
 
 @frozen
 class _ParsedArguments:
-    """The arguments of a program: what begins like an option, and the rest."""
+    """The arguments of a program, cut into options and operands."""
 
-    options: list[Word]  # without the values that are words of their own
+    options: list[Word]  # without the values in words behind them
     operands: list[Word]
     files: list[Word]  # values of options that are files it reads
-    known: bool  # the program is harmless with each of the options
-    # The operands, and what counts for one where files are looked for: what begins with a plus, and
-    # what is an option to others.
-    named: list[Word]
+    options_known: bool  # whether the program is harmless with each of the options
+    # The operands, and other words that may name a file: `+a`, an option behind an operand.
+    possible_files: list[Word]
 
 
 def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
-    """Return which of the words behind a program are options, and which are operands."""
+    """Return the words behind a program as options and operands."""
     options: list[Word] = []
     operands: list[Word] = []
     files: list[Word] = []
-    named: list[Word] = []
-    index, known = 0, True
+    possible_files: list[Word] = []
+    index, options_known = 0, True
     while index < len(rest):
         word = rest[index]
         index += 1
         if word.plain == "--" and program.ends:
             operands += rest[index:]
-            named += rest[index:]
+            possible_files += rest[index:]
             break
         if (
             word.plain.startswith(("-", "+"))
@@ -50,15 +49,15 @@ def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
             and not (program.runs and operands)
         ):
             options.append(word)
-            behind = program.trailing and bool(named)
-            named += [word] * (behind or word.plain[0] == "+")
+            behind = program.trailing and bool(possible_files)
+            possible_files += [word] * (behind or word.plain[0] == "+")
             if program.files and "=" in word.plain:
                 name, _, joined = word.plain.partition("=")
                 if matches(program.files, name):
                     files.append(evolve(word, plain=joined))
             if program.files and matches(program.files, word.plain[:2]) and word.plain[2:]:
                 files.append(evolve(word, plain=word.plain[2:]))
-            known &= not (program.leading and operands)
+            options_known &= not (program.leading and operands)
             option, value = word.plain, rest[index] if index < len(rest) else None
             is_file = matches(program.files, option)
             if value is not None and (
@@ -68,18 +67,18 @@ def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
                 )
             ):
                 index += 1
-                is_looked_at = program.skipped is not None and not matches(program.skipped, option)
-                named += [value] * (behind or is_looked_at)
+                may_be_file = program.skipped is not None and not matches(program.skipped, option)
+                possible_files += [value] * (behind or may_be_file)
                 files += [value] * is_file
             elif program.flags is not None:
-                known &= matches(program.flags, option)
+                options_known &= matches(program.flags, option)
         else:
             operands.append(word)
-            named.append(word)
+            possible_files.append(word)
             if program.runs:
                 operands += rest[index:]
                 break
-    return _ParsedArguments(options, operands, files, known, named)
+    return _ParsedArguments(options, operands, files, options_known, possible_files)
 
 
 def _has(options: list[Word], wanted: str) -> bool:
@@ -87,17 +86,17 @@ def _has(options: list[Word], wanted: str) -> bool:
     return any(matches(wanted, option.plain) for option in options)
 
 
-# Stars that are all that stands in the last segments of a name.
+# The last segments of a name, if they are stars alone.
 _STARS: Final = re.compile(r"(?:(?:^|/)\*+)+/*\Z")
 _SOME_GLOB: Final = re.compile(r"[*?\[]")
 
-# What a shell puts something else for: `$X`, `$(ls)`. `$'x'` is a text, and `${X:?}` is never
-# empty, which is what hosts tell their users to write.
-_PUT_IN: Final = re.compile(r"\$(?!'|\{(?!HOME:|(?:OLD)?PWD:)\w+:\?[^{}$`]*\})|`")
+# An expansion: `$X`, `$(ls)`. `$'x'` is quoted text, and `${X:?}`, which is never empty, is what
+# hosts advise their users to write.
+_EXPANSION: Final = re.compile(r"\$(?!'|\{(?!HOME:|(?:OLD)?PWD:)\w+:\?[^{}$`]*\})|`")
 
 
 def _emptied(name: str) -> str | None:
-    """Return the folder that stars at the end of *name* empty, None where there are none."""
+    """Return the folder that removing *name* empties, e.g. `a` for `a/*`; None without stars."""
     folder = name
     while (found := _STARS.search(folder)) is not None:
         folder = folder[: found.start()]
@@ -106,29 +105,32 @@ def _emptied(name: str) -> str | None:
     return folder or ("/" if name.startswith("/") else ".")
 
 
-def _is_unresolved(word: Word, *, parents: bool, astray: bool) -> bool:
-    """Return whether a host cannot tell which folders the removal of *word* empties.
+def _is_unresolved(word: Word, *, parents: bool, folder_changed: bool) -> bool:
+    """Return whether the host cannot know which folders the removal of *word* empties.
 
-    With its *parents* (`rmdir -p`), or behind a change of folder (*astray*), it cannot for a star.
+    It never knows for a star with *parents* (`rmdir -p`), or if the folder changed before.
     """
     if not word.known or word.guessed:
-        return _PUT_IN.search(word.raw) is not None
+        return _EXPANSION.search(word.raw) is not None
     if _emptied(word.plain) is None:
         return False
     is_plain = _ONE_STAR.fullmatch(word.plain) is not None and ".." not in word.plain
-    return parents or astray or not is_plain
+    return parents or folder_changed or not is_plain
 
 
-# All of one folder, which is named: not the home of another user.
+# `a/*`: all of one folder that is named, and not the home of another user.
 _ONE_STAR: Final = re.compile(r"(?!~[^/])(?:[^*?\[]*/)?\*")
 
 
-def _lists(program: Program, given: _ParsedArguments) -> bool:
-    """Whether it reads the folder it runs in where it names no file."""
+def _lists_folder(program: Program, given: _ParsedArguments) -> bool:
+    """Whether a program that names no file reads the folder it runs in."""
     return program.lists and (not program.lists_if or _has(given.options, program.lists_if))
 
 
-def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
+def _file_operands(
+    program: Program, files: Files, rest: list[Word], operands: list[Word]
+) -> list[Word]:
+    """Return the operands that are files, by *files*."""
     match files:
         case Files.NONE:
             return []
@@ -142,18 +144,18 @@ def _chosen(program: Program, files: Files, rest: list[Word], operands: list[Wor
         case Files.BUT_LAST:
             return operands[:-1] if len(operands) > 1 else operands
         case Files.SLASHED:
-            some = [*operands, *_attached(rest)]
+            some = [*operands, *_names_in_options(rest)]
             is_given = _has(rest, program.given)
             return some if is_given else [w for w in some if _SLASHED.search(w.plain)]
         case Files.LEADING:
-            given = dropwhile(lambda word: _AHEAD.fullmatch(word.plain), rest)
+            given = dropwhile(lambda word: _BEFORE_FOLDERS.fullmatch(word.plain), rest)
             leading = takewhile(lambda word: not word.plain.startswith("-"), given)
             ended = dropwhile(lambda word: word.plain != "--", rest)
             return [*leading, *ended]
 
 
-def _attached(rest: list[Word]) -> Iterator[Word]:
-    """Yield what may be the names of files in options: `--file=a`, `-fa`, `-f=/a`, `-vta`."""
+def _names_in_options(rest: list[Word]) -> Iterator[Word]:
+    """Yield the names that options may contain: `--file=a`, `-fa`, `-f=/a`, `-vta`."""
     for word in rest:
         text = word.plain
         if text[:1] != "-":
@@ -168,57 +170,57 @@ def _attached(rest: list[Word]) -> Iterator[Word]:
 
 
 _SLASH: Final = re.compile(r"[\\/~]")
-# What is no other name than that of a file.
+# A word that can only name a file.
 _SLASHED: Final = re.compile(r"\A[.~]|[/\\]")
 
-# What may stand before the folders that a program is to search.
-_AHEAD: Final = re.compile(r"--|-[a-zA-Z]|-O\d*")
+# Options of `find` before the folders that it searches.
+_BEFORE_FOLDERS: Final = re.compile(r"--|-[a-zA-Z]|-O\d*")
 
 _EXPANDABLE: Final = frozenset("$`")
 _INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)")
 
 
 def _is_expandable(word: Word) -> bool:
-    """Whether a name has, quoted, what a shell expands elsewhere: it is not believed."""
+    """Whether a quoted name has characters that shells expand, so that the host distrusts it."""
     return word.literal and (word.plain[:1] == "=" or not _EXPANDABLE.isdisjoint(word.plain))
 
 
-def _is_written_name(word: Word) -> bool:
-    """Whether rules are asked for a name that is written."""
+def _is_checked_name(word: Word) -> bool:
+    """Whether rules decide whether a file named *word* may be written."""
     return word.known and not _is_expandable(word) and not is_pattern(word.plain)
 
 
 def is_indirect(name: str) -> bool:
-    """Whether *name* goes down into a folder, which may be a link, and up again."""
+    """Whether *name* goes into a folder, which may be a link, and up again: `a/../b`."""
     return ".." in name and _INDIRECT.search(name) is not None
 
 
 def _files_of(
     program: Program, rest: list[Word], given: _ParsedArguments, shell: Shell, *, spared: bool
 ) -> tuple[ClaudeRedirection, ...]:
-    """Return the files that a program opens; it writes none where it is *spared*."""
+    """Return the files that a program opens; if *spared*, it writes none."""
     tools = shell.files
     opened: list[ClaudeRedirection] = []
     looked: set[str | None] = set()
     for reads, files in ((True, program.reads), (False, program.writes)):
         if (files is Files.NONE and not given.files) or (spared and not reads):
             continue
-        chosen = [*_chosen(program, files, rest, given.named)]
+        chosen = [*_file_operands(program, files, rest, given.possible_files)]
         if reads or files is not Files.NONE:
             chosen += given.files
-        # A name that is empty is that of the folder it runs in.
+        # An empty name is the folder it runs in.
         words = [w if w.plain else evolve(w, plain=".") for w in chosen if not is_home_of_other(w)]
         names: list[str | None] = [None] * (len(words) < len(chosen))
         if reads:
-            # Behind a file an option is another.
+            # An option behind a file may be a file.
             names += [None] * any(is_indirect(word.plain) for word in given.options)
-            if not words and _lists(program, given):
+            if not words and _lists_folder(program, given):
                 names.append(".")
             is_named = [(w.known or w.vetted) and not _is_expandable(w) for w in words]
         else:
-            is_named = [*map(_is_written_name, words)]
+            is_named = [*map(_is_checked_name, words)]
         names += (word.plain for word, named in zip(words, is_named, strict=True) if named)
-        if any(_is_devious(word, program, reads=reads, spared=spared) for word in words):
+        if any(_may_open_other(word, program, reads=reads, spared=spared) for word in words):
             names.append(None)
         names += (name for word in words if not reads and (name := with_home(word)))
         tool = tools.reads if reads else tools.writes
@@ -227,24 +229,26 @@ def _files_of(
             opened.append(ClaudeRedirection(None, writes=True, tool=tool, guarded=True))
         looked.update(word.plain for word in words)
     if (program.reads, program.writes) != (Files.NONE, Files.NONE):
-        opened += _of_patterns(program, rest, given, looked, tools.reads)
+        opened += _glob_files(program, rest, given, looked, tools.reads)
     if shell.kept and program.uproots is not Files.NONE:
         is_plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the folder
-        taken = _chosen(program, program.uproots if is_plain else Files.ALL, rest, given.named)
+        taken = _file_operands(
+            program, program.uproots if is_plain else Files.ALL, rest, given.possible_files
+        )
         opened += (
             ClaudeRedirection(w.plain, writes=True, tool=tools.writes, deep=True)
             for w in taken
             if w.known and w.plain
         )
     if program.into:
-        opened += _put_into_folders(rest, given.named, tools.writes)
+        opened += _files_in_target_folder(rest, given.possible_files, tools.writes)
     if program.removes:
         opened += chain(*(_removed(word, given, shell) for word in _removable(given)))
     return tuple(opened)
 
 
-def _is_devious(word: Word, program: Program, *, reads: bool, spared: bool) -> bool:
-    """Whether another file may be opened than the one of this name."""
+def _may_open_other(word: Word, program: Program, *, reads: bool, spared: bool) -> bool:
+    """Whether the program may open another file than *word* names."""
     name = word.plain
     if reads and (name.startswith("//") or (word.vetted and not word.known)):
         return name.startswith("//") or "<<" in word.raw
@@ -260,52 +264,59 @@ def _is_devious(word: Word, program: Program, *, reads: bool, spared: bool) -> b
 
 
 def _removable(given: _ParsedArguments) -> list[Word]:
-    """Return the operands of a removal; an option of an unknown value may be some: `-$X`."""
-    return [*given.named, *(each for each in given.options if not each.known)]
+    """Return the operands of a removal, and the options of an unknown value: `-$X`."""
+    return [*given.possible_files, *(each for each in given.options if not each.known)]
 
 
-def _of_patterns(
-    program: Program, rest: list[Word], given: _ParsedArguments, known: set[str | None], tool: str
+def _glob_files(
+    program: Program,
+    rest: list[Word],
+    given: _ParsedArguments,
+    opened_names: set[str | None],
+    tool: str,
 ) -> Iterator[ClaudeRedirection]:
-    """Yield what a program may read of the files that a shell puts for its patterns."""
-    # The words that a shell puts names for, of which a program may read any.
+    """Yield the files that a program may read by its globs."""
     expanded = [word for word in rest if word.glob and _GLOB.search(word.plain)]
     if program.writes is Files.NONE:
-        chosen = [*_chosen(program, program.reads, rest, given.named), *given.files, *expanded]
-        if any(_CLIMBING.search(word.plain) for word in chosen):
+        chosen = [
+            *_file_operands(program, program.reads, rest, given.possible_files),
+            *given.files,
+            *expanded,
+        ]
+        if any(_ABOVE_GLOB.search(word.plain) for word in chosen):
             yield ClaudeRedirection(None, writes=False, tool=tool, shadowed=True, guarded=True)
     for word in expanded:
-        if word.plain not in known:
-            begun = _GLOB.split(word.plain, maxsplit=1)[0].rpartition("/")[0]
-            folder = begun or "/" * (word.plain[:1] == "/") or "."
+        if word.plain not in opened_names:
+            before = _GLOB.split(word.plain, maxsplit=1)[0].rpartition("/")[0]
+            folder = before or "/" * (word.plain[:1] == "/") or "."
             yield ClaudeRedirection(folder, writes=False, tool=tool)
 
 
 _GLOB: Final = re.compile(r"[*?]|\[(?=.*\])", re.DOTALL)
-# What goes up out of a folder that a pattern names, to an unknown place.
-_CLIMBING: Final = re.compile(rf"(?:{_GLOB.pattern}).*/\.\.(?:/|\Z)", re.DOTALL)
+# `*/..`: up from a folder that a glob names, to an unknown one.
+_ABOVE_GLOB: Final = re.compile(rf"(?:{_GLOB.pattern}).*/\.\.(?:/|\Z)", re.DOTALL)
 
-# An option that names the folder which files are put into.
+# `cp -t FOLDER`: an option whose value is the target folder.
 _INTO: Final = re.compile(r"-[a-zA-Z]*t|--t[a-z-]*")
 
 
-def _put_into_folders(
+def _files_in_target_folder(
     rest: list[Word], operands: list[Word], tool: str
 ) -> Iterator[ClaudeRedirection]:
-    """Yield what is written where the last operand, or the one of an option, is a folder."""
+    """Yield the files that are written if the last operand, or that of an option, is a folder."""
     if (
         len(operands) < len(rest)
         or any(word.plain[:1] == "-" for word in operands)
-        # Which is the last of them is not looked at.
+        # The host does not look which operand is the last.
         or any(word.vetted and not word.known for word in operands)
     ):
         yield ClaudeRedirection(None, writes=True, tool=tool)
-    telling = [word for word in rest if word.plain[:2] != "--" or word.plain[:3] == "--t"]
-    folders = [folder for folder in _attached(telling) if _is_written_name(folder)]
+    folder_options = [word for word in rest if word.plain[:2] != "--" or word.plain[:3] == "--t"]
+    folders = [folder for folder in _names_in_options(folder_options) if _is_checked_name(folder)]
     yield from (ClaudeRedirection(each.plain, writes=True, tool=tool) for each in folders)
-    told = (folder for name, folder in pairwise(rest) if _INTO.fullmatch(name.plain))
-    last = next(told, operands[-1]) if operands else None
-    if last is not None and _is_written_name(last):
+    values = (folder for name, folder in pairwise(rest) if _INTO.fullmatch(name.plain))
+    last = next(values, operands[-1]) if operands else None
+    if last is not None and _is_checked_name(last):
         folders.append(last)
     for folder, word in product(folders, operands):
         name = word.plain.rstrip("/").rpartition("/")[2]
@@ -314,7 +325,7 @@ def _put_into_folders(
 
 
 def is_unwritable(name: str) -> bool:
-    """Whether it is unknown where *name* leads: to another host (`//host/x`), or to no file."""
+    """Whether *name* leads to another computer (`//host/x`), or is too long for a file."""
     return name.startswith("//") or any(
         len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in name.split("/")
     )
@@ -329,9 +340,9 @@ def is_home_of_other(word: Word) -> bool:
 
 
 def _removed(word: Word, given: _ParsedArguments, shell: Shell) -> Iterator[ClaudeRedirection]:
-    """Yield what the removal of one operand counts as; what it empties ends in one star."""
+    """Yield the files that the removal of one operand removes; an emptied folder is `folder/*`."""
     tool, parents = shell.files.removes, _with_parents(given)
-    if word.plain.startswith("//") or _is_unresolved(word, parents=parents, astray=False):
+    if word.plain.startswith("//") or _is_unresolved(word, parents=parents, folder_changed=False):
         yield ClaudeRedirection(None, writes=False, tool=tool, guarded=True)
     name: str | None = word.plain or "."  # without a name it is the folder itself
     if word.known and name is not None:
@@ -350,38 +361,38 @@ def _with_parents(given: _ParsedArguments) -> bool:
 _OPTION: Final = re.compile(r"-[PLe@]+")
 _NUMBER: Final = re.compile(r"[+-][0-9]+")
 _UNKNOWN: Final = re.compile(r"[*?\[\]$`]|~[^/]")
-# Folders that a name is looked for in; a script that goes to more of them goes astray.
-_MOST: Final = 6
+# Folders that are followed; behind more changes the folder is unknown.
+_MOST_FOLDERS: Final = 6
 
 
 def _below(folder: str, name: str) -> str:
-    """Return a name as it is known in the folder from which one went to *folder*."""
+    """Return *name*, which is relative to *folder*, relative to where *folder* is."""
     return name if not folder or name[:1] in ("/", "~") else f"{folder}/{name}"
 
 
 def somewhere(file: ClaudeRedirection) -> ClaudeRedirection:
-    """Return *file* behind a change to an unknown folder: one that is written may be anywhere."""
+    """Return *file* as seen behind a change to an unknown folder."""
     relative = file.target is not None and file.target[:1] not in ("/", "~")
     return evolve(file, target=None) if relative or file.writes else file
 
 
-# Behind one of these the next command is not one that runs only where the last did.
-_LOOSE: Final = re.compile(r"\|\||[;\n]|(?<!&)&(?!&)|&&&")
+# Operators other than `&&`, behind which a command runs even if the last one failed.
+_NOT_CHAINED: Final = re.compile(r"\|\||[;\n]|(?<!&)&(?!&)|&&&")
 
 
 def _is_no_change(words: Sequence[Word], text: str, cwd: str, *, first: bool) -> bool:
-    """Return whether ``cd`` to *cwd* counts as no change; *first* if nothing stands before it."""
+    """Return whether ``cd`` to *cwd* counts as no change; *first*: it is the first command."""
     written = " ".join([word.raw for word in words])
     end = re.search(rf"{re.escape(written)}[ \t]*(?:\Z|&&|\|\|?|[;\n)])", text)
     if words[0].raw != "cd" or end is None or "|" in text.replace("||", ""):
         return False  # or it is a part of a pipe
     once = "cd" not in text[end.end() :]
-    chained = first and once and text.lstrip().startswith(written) and not _LOOSE.search(text)
+    chained = first and once and text.lstrip().startswith(written) and not _NOT_CHAINED.search(text)
     return written == f"cd {cwd}" or chained
 
 
-def _folder(name: str, operands: Sequence[Word]) -> str | None:
-    """Return the folder that `cd` or `pushd` names, None where that is not known."""
+def _new_folder(name: str, operands: Sequence[Word]) -> str | None:
+    """Return the folder that `cd` or `pushd` changes to; None for an unknown one."""
     if not operands:
         return "~" if name in ("cd", "chdir") else None
     word = operands[0]
@@ -391,46 +402,46 @@ def _folder(name: str, operands: Sequence[Word]) -> str | None:
 
 
 @frozen
-class Examined:
-    """What is known of a command."""
+class ProgramFacts:
+    """What the data of the host says about a command. Each `bool` is whether it is so."""
 
-    program: Program  # what it runs, behind its subcommands
-    harmless: bool = False  # it runs where no rule applies to it
-    opened: tuple[ClaudeRedirection, ...] = ()  # the files it names
-    empties: bool = False  # it removes all of a folder that only where it runs tells
-    moves: int = 0  # folders it names to go to
-    in_place: bool = False  # the folder that it names to go to is the one that it is in
-    stays: bool = False  # it is harmless only where no command before it goes to another folder
-    direct: bool = False  # it is harmless without anything before it only
-    relative: bool = False  # it reads a file by a name that depends on the folder it runs in
-    blind: bool = False  # it reads files by unknown names, which a rule that denies could mean
+    program: Program  # its program, or the subcommand
+    harmless: bool = False  # it runs without a rule
+    opened: tuple[ClaudeRedirection, ...] = ()  # the files it opens
+    empties: bool = False  # it removes all of a folder that depends on where it runs
+    moves: int = 0  # how many folders it changes to
+    in_place: bool = False  # it changes to the folder that it is in
+    stays: bool = False  # it is harmless only if no command before it changes the folder
+    direct: bool = False  # it is harmless only without wrappers and assignments
+    relative: bool = False  # it reads a file by a relative name
+    reads_unknown: bool = False  # it reads files of unknown names
 
 
-def examine(words: Sequence[Word], shell: Shell) -> Examined | None:
-    """Return what is known of the command that *words* are; None if nothing is."""
+def examine(words: Sequence[Word], shell: Shell) -> ProgramFacts | None:
+    """Return what is known of the command *words*; None for an unknown program."""
     name = words[0].plain
     program = shell.programs.known.get(name)
     if program is None:
-        # Of a program by the folder that it lies in no more is known than its files.
+        # `/bin/rm` may be another program than `rm`: no more is known of it than its files.
         elsewhere = shell.programs.known.get(basename(name)) if basename(name) != name else None
         if elsewhere is None or not elsewhere.anywhere:
             return None
-        return evolve(_known(elsewhere, list(words[1:]), shell), harmless=False)
+        return evolve(_facts_of(elsewhere, list(words[1:]), shell), harmless=False)
     rest, stays = list(words[1:]), program.stays
     if program.before and rest and rest[0].plain[:1] == "-":
-        return _examined_behind(program, rest, shell)
+        return _examine_behind_options(program, rest, shell)
     while rest and rest[0].plain in program.subcommands:
         program = program.subcommands[rest[0].plain]
         rest = rest[1:]
-    known = _known(program, rest, shell)
+    known = _facts_of(program, rest, shell)
     is_unknown = bool(program.subcommands and rest) and not rest[0].plain.startswith("-")
     if is_unknown or (stays and not known.stays):
         return evolve(known, harmless=known.harmless and not is_unknown, stays=known.stays or stays)
     return known
 
 
-def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examined:
-    """Return what is known of a program behind options before its subcommand: its files alone."""
+def _examine_behind_options(program: Program, rest: list[Word], shell: Shell) -> ProgramFacts:
+    """Return the files of a command with options before its subcommand: `git -C a add b`."""
     at, folder = 0, ""
     while at < len(rest) and rest[at].plain[:1] == "-":
         option, joined, value = rest[at].plain.partition("=")
@@ -440,7 +451,7 @@ def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examin
         if value and matches(program.enters, option):
             folder = _below(folder, value)
     inner = program.subcommands.get(rest[at].plain) if at < len(rest) else None
-    known = _known(inner or program, rest[at + 1 :], shell)
+    known = _facts_of(inner or program, rest[at + 1 :], shell)
     opened = (
         evolve(file, target=_below(folder, file.target)) if file.target else file
         for file in known.opened
@@ -448,36 +459,40 @@ def _examined_behind(program: Program, rest: list[Word], shell: Shell) -> Examin
     return evolve(known, harmless=False, opened=tuple(opened), stays=True)
 
 
-def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
+def _facts_of(program: Program, rest: list[Word], shell: Shell) -> ProgramFacts:
     given = _split(program, rest)
     if program.runs:
         inner = shell.programs.known.get(given.operands[0].plain) if given.operands else None
-        blind = inner is not None and (bool(inner.files) or _reads_more(inner, given.operands[1:]))
+        reads_unknown = inner is not None and (
+            bool(inner.files) or _reads_named_file(inner, given.operands[1:])
+        )
         # Behind `--` a program is named: `xargs --` is not read as `xargs`.
         alone = not given.operands and not (rest and rest[-1].plain == "--")
-        harmless = given.known and (alone or bool(inner and inner.piped))
+        harmless = given.options_known and (alone or bool(inner and inner.piped))
         harmless &= all(word.literal and not word.glob for word in rest)
-        return Examined(program, harmless, stays=bool(inner and inner.stays), blind=blind)
-    ways = [program] if _harmless(program, rest, given) else []
-    ways += (form for form in program.forms if _harmless(form, rest, _split(form, rest)))
+        return ProgramFacts(
+            program, harmless, stays=bool(inner and inner.stays), reads_unknown=reads_unknown
+        )
+    ways = [program] if _is_harmless(program, rest, given) else []
+    ways += (form for form in program.forms if _is_harmless(form, rest, _split(form, rest)))
     opened = _files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
-    if program.moves and not given.named:
+    if program.moves and not given.possible_files:
         opened = (ClaudeRedirection("~", writes=False, tool=shell.files.reads),)
     in_place, moves = False, 0
     if program.moves:
         plain = [word.plain for word in rest]
         folder = plain[0] if len(plain) == 1 else ""
         in_place = folder in (".", "./") or "" != folder.rstrip("/") == shell.cwd
-        # Behind a folder an option is another one.
+        # An option behind a folder may be a folder.
         named = [*dropwhile(lambda text: text[:1] == "-" and text not in ("-", "--"), plain)]
         moves = 0 if in_place else max(1, len(named) - (named[:1] == ["--"]))
     parents = _with_parents(given)
-    return Examined(
+    return ProgramFacts(
         program,
         bool(ways),
         opened,
         program.removes
-        and any(_is_unresolved(w, parents=parents, astray=True) for w in _removable(given)),
+        and any(_is_unresolved(w, parents=parents, folder_changed=True) for w in _removable(given)),
         moves,
         in_place,
         stays=program.stays,
@@ -486,8 +501,8 @@ def _known(program: Program, rest: list[Word], shell: Shell) -> Examined:
     )
 
 
-def _reads_more(inner: Program, rest: list[Word]) -> bool:
-    """Whether a program names files of its own beside those that are piped to it."""
+def _reads_named_file(inner: Program, rest: list[Word]) -> bool:
+    """Whether a program behind `xargs` also reads a file that its own arguments name."""
     if inner.reads is Files.REST:
         return len(_split(inner, rest).operands) > 1
     return inner.reads is Files.ALL and bool(inner.values) and bool(rest)
@@ -497,19 +512,19 @@ def _is_relative(
     program: Program, opened: tuple[ClaudeRedirection, ...], given: _ParsedArguments, shell: Shell
 ) -> bool:
     names = [file.target for file in opened if file.tool == shell.files.reads]
-    if _lists(program, given) and (not names or not given.operands):
+    if _lists_folder(program, given) and (not names or not given.operands):
         return True
     if program.reads is not Files.NONE and any(not word.plain for word in given.operands):
         return True
     return any(name is None or name[:1] not in ("/", "~") for name in names)
 
 
-def _harmless(program: Program, rest: list[Word], given: _ParsedArguments) -> bool:
-    if not program.harmless or not given.known or _has(given.options, program.unsafe):
+def _is_harmless(program: Program, rest: list[Word], given: _ParsedArguments) -> bool:
+    if not program.harmless or not given.options_known or _has(given.options, program.unsafe):
         return False
     if not program.texts and any(not word.literal for word in rest):
         return False
-    if program.flags is not None and any(_DOUBTED.search(word.plain) for word in rest):
+    if program.flags is not None and any(_DOUBTFUL.search(word.plain) for word in rest):
         return False
     if program.spelling and not all(matches(program.spelling, word.raw) for word in rest):
         return False
@@ -530,48 +545,48 @@ def _harmless(program: Program, rest: list[Word], given: _ParsedArguments) -> bo
     return not program.operands or all(matches(program.operands, word.plain) for word in others)
 
 
-_DOUBTED: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")
+_DOUBTFUL: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")
 
-# Folders that a command goes to, so that it is unknown which it is in: it is asked for.
+# So many changes of folder that a command may run in one of several folders.
 SEVERAL: Final = 2
 
 
 class FolderChanges:
-    """The changes of folder of a script, as far as its commands were looked at."""
+    """The changes of folder by those commands of a script that were read."""
 
     def __init__(self, text: str, shell: Shell) -> None:
         self._text = text
         self._shell = shell
         self.count = 0
-        self.stays = False  # a command is harmless only without any
-        self.relative = False  # a command reads a file by a name that depends on its folder
-        # The folders that what follows may run in, beside the one that the script runs in, which
-        # they are relative to; and whether it may run in any other.
+        self.stays = False  # whether a command is harmless only without any
+        self.relative = False  # whether a command reads a file by a relative name
+        # Other folders in which the next command may run, relative to that of the script; and
+        # whether it may run in an unknown one.
         self.possible: list[str] = []
-        self.astray = False
+        self.may_be_anywhere = False
         self._here: str | None = ""
 
-    def look(self, known: Examined, words: Sequence[Word], *, first: bool) -> None:
-        """Note the changes of folder of a command; *first* if it is the first of the script."""
+    def count_changes(self, known: ProgramFacts, words: Sequence[Word], *, first: bool) -> None:
+        """Count the changes of folder of a command; *first*: it is the first of the script."""
         self.count += known.moves
         if known.in_place:
             self.count += not _is_no_change(words, self._text, self._shell.cwd, first=first)
         self.stays |= known.stays
         self.relative |= known.relative
 
-    def move(self, program: Sequence[Word]) -> None:
-        """Note that a command goes elsewhere: `program` is it, behind its wrappers."""
+    def follow(self, program: Sequence[Word]) -> None:
+        """Follow a command that changes the folder; *program* is its words behind wrappers."""
         name, rest = program[0].plain.rsplit("/", 1)[-1], program[1:]
         if not all(word.literal for word in rest):
             return  # a host that cannot read the command does not follow it
         options = [w.plain for w in rest if w.plain[:1] == "-" and w.plain not in ("-", "--")]
         operands = [w for w in rest if w.plain == "-" or w.plain[:1] != "-"]
-        known = name != "popd" and all(map(_OPTION.fullmatch, options))
-        folder = _folder(name, operands) if known else None
-        if folder is None or len(self.possible) >= _MOST:
-            self._here, self.astray = None, True
+        options_known = name != "popd" and all(map(_OPTION.fullmatch, options))
+        folder = _new_folder(name, operands) if options_known else None
+        if folder is None or len(self.possible) >= _MOST_FOLDERS:
+            self._here, self.may_be_anywhere = None, True
             return
-        self.astray |= self._here is None
+        self.may_be_anywhere |= self._here is None
         before = self.possible if self._here is None else [self._here]
         found = [folder, *(_below(each, folder) for each in before)]
         if self._here is not None:
@@ -579,46 +594,46 @@ class FolderChanges:
         self.possible += (each for each in dict.fromkeys(found) if each not in self.possible)
 
     def elsewhere(self, files: Sequence[ClaudeRedirection]) -> Iterator[ClaudeRedirection]:
-        """Yield *files* as what denies them knows them in other folders they may be in."""
+        """Yield *files* as they are named from each other folder they may be in, for deny rules."""
         for file in files:
             if file.target is None or file.target[:1] in ("/", "~", ""):
                 continue
             for folder in self.possible:
                 yield evolve(file, target=_below(folder, file.target))
-            if self.astray and not file.writes:
+            if self.may_be_anywhere and not file.writes:
                 yield evolve(file, adrift=True)
 
 
-# A command that writes `HEAD`, `hooks` and the like where a program looks for its repository tells
-# that program which hooks to run: no rule may allow it, in whichever order its parts stand.
-def plants(names: Iterable[str], targets: Iterable[Redirection], shell: Shell) -> bool:
-    """Return whether a file that commands write (`planted`) or redirect to is of a repository."""
-    own = expression(shell.kinds.repository)
+# `git` runs the hooks of a repository, which a folder with `HEAD`, `hooks` and the like is. So no
+# rule may allow a script that writes such files and runs such a program, in any order.
+def writes_repository(names: Iterable[str], targets: Iterable[Redirection], shell: Shell) -> bool:
+    """Return whether *names*, which commands write, or *targets* belong to a repository."""
+    pattern = expression(shell.kinds.repository)
     written = (file.target for file in targets if file.writes and file.target)
-    return any(own.fullmatch(_relative(name, shell)) for name in chain(names, written))
+    return any(pattern.fullmatch(_relative(name, shell)) for name in chain(names, written))
 
 
-def looks_for_one(program: Sequence[Word], shell: Shell) -> bool:
-    """Return whether a program, behind its wrappers, looks for a repository."""
+def uses_repository(program: Sequence[Word], shell: Shell) -> bool:
+    """Return whether a command, behind its wrappers, runs a program that uses a repository."""
     if not shell.kinds.repository:
         return False
     names = program if program[0].plain == "xargs" else program[:1]
     return any(word.plain in shell.kinds.versioning for word in names)
 
 
-def planted(program: Sequence[Word], shell: Shell) -> tuple[str, ...]:
-    """Return the names of the files that a program may write, behind its wrappers."""
+def written_names(program: Sequence[Word], shell: Shell) -> tuple[str, ...]:
+    """Return the names of files that a command, behind its wrappers, may put somewhere."""
     if posixpath.basename(program[0].plain) not in shell.kinds.planting:
         return ()
     operands = [word.plain for word in program[1:] if not word.plain.startswith("-")]
     if operands and _relative(operands[-1], shell).startswith("."):
-        # Of a folder, what is put into it has the name that it had.
+        # A file that is put into a folder keeps its name.
         return (*operands, *(posixpath.basename(name.rstrip("/")) for name in operands))
     return tuple(operands)
 
 
 def _relative(name: str, shell: Shell) -> str:
-    """Return a name as it is known in the working folder, in small letters."""
+    """Return *name* relative to the working folder, in lower case."""
     path = posixpath.normpath(name)
     if shell.cwd and path.startswith("/"):
         path = posixpath.relpath(path, shell.cwd)

@@ -27,26 +27,31 @@ from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import Final, evolve
 from policy.hosts.claude.shell import bash, programs, simple
-from policy.hosts.claude.shell.doubtful import doubtful, ends_unknown, has_late_keyword, hides
+from policy.hosts.claude.shell.doubtful import (
+    doubtful,
+    has_comment_line,
+    has_late_keyword,
+    has_unclear_end,
+)
 from policy.hosts.claude.shell.match_texts import (
     MORE,
     ClaudeCommand,
     ClaudeRedirection,
     WholeCommand,
-    as_text,
     is_requoted,
+    statement_texts,
 )
 from policy.hosts.claude.shell.plain import read_plain
 
-# A file of which nothing is known, and that no rule allows.
+# An unknown file that no rule may allow.
 _GUARDED: Final = ClaudeRedirection(None, writes=False, guarded=True)
 
-# A shell opens a connection by these, and no file.
+# Names by which a shell opens a connection, and no file.
 _NETWORK: Final = ("/dev/tcp/", "/dev/udp/")
 
 
-def _redirected(targets: Iterable[Redirection]) -> Iterator[ClaudeRedirection]:
-    """Yield the files of redirections, and what their names may be those of besides."""
+def _redirected_files(targets: Iterable[Redirection]) -> Iterator[ClaudeRedirection]:
+    """Yield the files of redirections, and unknown ones where a name may lead elsewhere."""
     for file in targets:
         name, writes = file.target, file.writes
         yield ClaudeRedirection(name, writes)
@@ -59,7 +64,7 @@ def _redirected(targets: Iterable[Redirection]) -> Iterator[ClaudeRedirection]:
                 yield _GUARDED
 
 
-# A program that removes files: `rm` as a word, whatever is quoted in it; `r{m,x}`, `{rm,y}`.
+# `rm` or `rmdir` as a word.
 _REMOVAL: Final = re.compile(r"(?<![\w.-])rm(?:dir)?(?![\w.-])", re.IGNORECASE)
 _QUOTES: Final = re.compile(r"""\$(?=['"])|['"\\]""")
 _BRACES: Final = re.compile(r"\{[^{}]*(?:,|\.\.)")
@@ -69,7 +74,7 @@ _GIVES_SCRIPT: Final = re.compile(r"[-+]\S*c\S*")
 
 
 def _removes(text: str) -> bool:
-    """Return whether a text names a program that removes files, quoted or not."""
+    """Return whether *text* names `rm` or `rmdir`, also with quotes or braces in it: `r{m,x}`."""
     spaced = _BLANK.sub(" ", text)
     bare = [_QUOTES.sub("", each) for each in (text, spaced)]
     return any(map(_REMOVAL.search, (text, spaced, *bare))) or any(
@@ -89,7 +94,7 @@ def _may_give_removal(text: str) -> bool:
 
 
 def _removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
-    """Return whether *text* removes files while a variable is unknown or a critical folder."""
+    """Return whether *text* removes files, and sets a variable that may be a critical folder."""
     sets = any(
         is_assignment(word)
         and (
@@ -104,13 +109,13 @@ def _removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
 
 
 _CHANGES = "may change how the rest is read, or run what it names"
-# Changes of the folder that are followed into a script; behind more its folder is unknown.
+# With more changes of folder, a nested script is read without any of them.
 _FOLLOWED = 8
 
-# What stands in one of these is looked at for itself.
-_APART: Final = re.compile(r"(?<!\|)\|(?!\|)|\(|`")
+# A pipe, a subshell or a substitution.
+_PIPE_OR_SUBSHELL: Final = re.compile(r"(?<!\|)\|(?!\|)|\(|`")
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
-# A pattern that is put on the input of a command, where a host looks for one in all of its text.
+# `<<< *.py`: the host looks for globs in the whole text.
 _GIVEN_GLOB = re.compile(r"<<<[ \t]*[^\s'\"]*[*?\[]")
 _SET_BY_SHELL = re.compile(rf"\$[{re.escape(''.join(SET_BY_SHELL))}]")
 
@@ -125,25 +130,26 @@ class _ScriptReading:
         self.script = script
         self.shell = shell
         self.parts: list[CommandPart] = []
-        self.files = [*_redirected(script.targets)]
-        self.astray = False  # one of them names several folders to go to
-        # Why no rule may allow some, beside the ambiguities of the script; or may allow any.
+        self.files = [*_redirected_files(script.targets)]
+        self.several_folders = False  # whether a command names several folders to change to
+        # Why no rule may allow a part, in addition to the ambiguities of the script.
         self.ambiguities: list[Ambiguity] = []
         names = [file.target or "" for file in script.targets]
+        # Whether no rule may allow any part.
         self.unchecked = any("\n" in name or simple.is_environment(name) for name in names)
-        self._moves = programs.FolderChanges(text, shell)
-        self._moved: list[str] = []  # the commands that change the folder
+        self._folders = programs.FolderChanges(text, shell)
+        self._folder_commands: list[str] = []  # commands that change the folder
         self._read = read
-        self._entered: list[ClaudeRedirection] = []  # the folders
-        self._empties = False  # whether all of a folder is removed that its name does not tell
+        self._new_folders: list[ClaudeRedirection] = []  # folders that commands change to
+        self._empties = False  # whether a command empties a folder that depends on where it runs
         self._opaque = script.opaque
-        self._versioned = False  # whether one of them looks for a repository
-        self._planted: list[str] = []  # what they may write of one
-        self._exports = False  # whether one changes the environment of those that follow
-        self._only_read: list[bool] = []  # of each command: it is harmless, and changes no file
-        self._followed = not (script.split or script.background or script.ambiguities)
-        self._edits = False  # whether the command that is looked at changes files
-        # No exact rule allows a part of it: it has other blanks, or a text on an input.
+        self._uses_repository = False  # whether a command uses a git repository
+        self._written_names: list[str] = []  # names of files that commands write, perhaps of one
+        self._exports = False  # whether a command sets a variable for those that follow
+        self._read_only: list[bool] = []  # of each command, whether it changes no file
+        self._is_sequence = not (script.split or script.background or script.ambiguities)
+        self._edits = False  # whether the current command changes files
+        # Whether no exact rule may allow a part: the text has several blanks, or a here-string.
         self._inexact = any(each in text for each in ("  ", "\t", "<<<"))
 
     def run(self) -> None:
@@ -155,35 +161,37 @@ class _ScriptReading:
                 part = self._part(command)
                 self.parts.append(part)
                 harmless = part.harmless
-            self._only_read.append(harmless and not (self._edits or command.writes_file))
-        self.parts += self._statements()
-        if self._moves.count:
-            self.files += [*self._moves.elsewhere(self.files[:count])]
+            self._read_only.append(harmless and not (self._edits or command.writes_file))
+        self.parts += self._statement_parts()
+        if self._folders.count:
+            self.files += [*self._folders.elsewhere(self.files[:count])]
             self.files += [programs.somewhere(file) for file in self.files[:count]]
             self.files += [programs.somewhere(file) for file in self.files[count:] if file.writes]
         self._compare_commands()
-        if self._moves.count < programs.SEVERAL or _APART.search(self.text):
-            self.files += self._entered  # else it is asked for before these are
-        if self._moves.count and self._moves.relative:
-            self._read_any()
+        if self._folders.count < programs.SEVERAL or _PIPE_OR_SUBSHELL.search(self.text):
+            self.files += self._new_folders  # else the host asks before it looks at these
+        if self._folders.count and self._folders.relative:
+            self._add_any_read()
         if not (self.parts or self.files or self._opaque):
             self.parts.append(CommandPart("", harmless=True))  # nothing runs
         if self._is_guarded():
             self.files.append(_GUARDED)
 
-    def _read_any(self) -> None:
-        """Note that any file may be read, which counts where a rule denies one."""
+    def _add_any_read(self) -> None:
+        """Add a read of an unknown file, which counts where a rule denies any file."""
         reads = self.shell.files.reads
         self.files.append(ClaudeRedirection(None, writes=False, tool=reads, shadowed=True))
 
     def _compare_commands(self) -> None:
         """Let no rule allow any command where one changes what another does."""
-        # It is unknown how far a variable holds that a part of a pipe sets.
+        # It is unknown where a variable is set that a stage of a pipeline sets.
         if any(each.piped and all(map(is_assignment, each.words)) for each in self.script.commands):
             self._uncheck(self.text, "sets a variable as a part of a pipe")
-        if self._versioned and programs.plants(self._planted, self.script.targets, self.shell):
+        if self._uses_repository and programs.writes_repository(
+            self._written_names, self.script.targets, self.shell
+        ):
             self._uncheck(self.text, "makes a repository that it runs a program in")
-        if self._exports:  # rules alone allow what runs beside that
+        if self._exports:  # every command of the script needs a rule
             if "|" in self.text.replace("||", ""):
                 self._uncheck(self.text, "sets for its pipe what programs look at")
             self.parts = [evolve(part, harmless=False) for part in self.parts]
@@ -194,13 +202,13 @@ class _ScriptReading:
 
     @property
     def is_scattered(self) -> bool:
-        """Whether it is unknown in which of several folders a command runs that reads them."""
-        return self._moves.count > 1 or (self._moves.count > 0 and self._moves.stays)
+        """Whether commands may run in several folders, and it is unknown in which."""
+        return self._folders.count > 1 or (self._folders.count > 0 and self._folders.stays)
 
     def _is_guarded(self) -> bool:
-        """Whether it opens a file that no rule may allow, since the file is unknown."""
-        if self._moves.count and (
-            # Where the commands behind a background command run is unknown.
+        """Whether the script may open an unknown file that no rule may allow."""
+        if self._folders.count and (
+            # Behind a background command the folder is unknown.
             self._empties or ("&" in self.text and _BACKGROUND.search(self.text) is not None)
         ):
             return True
@@ -211,104 +219,121 @@ class _ScriptReading:
             or _removes_unknown(self.text, self.script.commands)
         )
 
-    def _statements(self) -> Iterator[CommandPart]:
-        """Yield parts for unread text: to be asked for, and denied by all of it."""
+    def _statement_parts(self) -> Iterator[CommandPart]:
+        """Yield parts for text that is no simple command, which deny and ask rules match."""
         if self._opaque:
             yield CommandPart("", grantable=False)
         for statement in self.script.statements:
             if statement.piped or self._opaque:
                 yield CommandPart("", (re.sub("[ \t]+", " ", statement.text),), harmless=True)
         if self.script.texts:
-            texts = (each for text in self.script.texts for each in as_text(text))
+            texts = (each for text in self.script.texts for each in statement_texts(text))
             yield CommandPart("", tuple(dict.fromkeys(texts)), harmless=True)
 
     def _part(self, command: SimpleCommand) -> CommandPart:
         shell, words = self.shell, command.words
         if shell.traced:
-            self.files += _named(words[1:], shell.files.reads)
+            self.files += _possible_reads(words[1:], shell.files.reads)
         facts = simple.facts_of(command, self.script, shell)
-        self._versioned |= facts.versioned
-        self._planted += facts.planted
-        if facts.leaves:
-            self._moved.append(as_written(facts.program) + "\n")
+        self._uses_repository |= facts.uses_repository
+        self._written_names += facts.written_names
+        if facts.changes_folder:
+            self._folder_commands.append(as_written(facts.program) + "\n")
         self._edits = False
-        inner = () if facts.script is None else self._look_into(facts.script)
-        harmless = self._opens(facts, redirected_first=command.redirected_first)
+        inner = () if facts.script is None else self._read_nested(facts.script)
+        harmless = self._add_files(facts, redirected_first=command.redirected_first)
         harmless &= not (command.redirected_first and (command.writes_file or self._edits))
-        harmless &= not (command.redirected and facts.sets)
+        harmless &= not (command.redirected and facts.only_assigns)
         grantable = self._is_grantable(command, facts)
-        text, known, written = facts.texts
+        text, matched, written = facts.texts
         self._exports |= facts.exports
-        known = (*self._known(command, text, known), *inner)
-        if text and (self._inexact or facts.extended):
-            known, text = (text, *known), text + MORE
+        matched = (*self._match_texts(command, text, matched), *inner)
+        if text and (self._inexact or facts.gets_arguments):
+            matched, text = (text, *matched), text + MORE
             written = tuple(each + MORE for each in written)
-        return CommandPart(text, known, grantable, harmless, written)
+        return CommandPart(text, matched, grantable, harmless, written)
 
-    def _known(self, command: SimpleCommand, text: str, known: Sequence[str]) -> Sequence[str]:
-        """Return the texts by which rules that deny know a command; *text* is that of others."""
-        if not text and self._followed and len(command.words) == 1 and _SETS.match("".join(known)):
-            known = ()  # the host knows that it sets a variable
+    def _match_texts(
+        self, command: SimpleCommand, text: str, matched: Sequence[str]
+    ) -> Sequence[str]:
+        """Return the match texts of a command, given *text* for allow rules and some *matched*."""
+        if (
+            not text
+            and self._is_sequence
+            and len(command.words) == 1
+            and _ASSIGNMENT.match("".join(matched))
+        ):
+            matched = ()  # rules do not match a single assignment
         if "!" in self.text:
             whole = as_written(command.words)
             if re.search(rf"![ \t]+{re.escape(whole)}", self.text):
-                known = (*known, f"! {whole}")  # so rules that deny or ask match it in a pipe
+                matched = (*matched, f"! {whole}")  # in a pipeline rules match it so
         if command.input_text:
             written = as_written(command.words)
-            fed = [command.input_text.replace(written, each, 1) for each in (written, text, *known)]
-            known = tuple(dict.fromkeys((*known, *fed)))
-        return known
+            fed = [
+                command.input_text.replace(written, each, 1) for each in (written, text, *matched)
+            ]
+            matched = tuple(dict.fromkeys((*matched, *fed)))
+        return matched
 
-    def _look_into(self, text: str) -> Sequence[str]:
-        """Return texts of a script that a command is given, for rules that deny; note its files."""
-        lost = len(self._moved) > _FOLLOWED
-        inside = self._read(("" if lost else "".join(self._moved)) + text, self.shell)
+    def _read_nested(self, text: str) -> Sequence[str]:
+        """Return the match texts of *text*, the nested script of a command, and add its files."""
+        lost = len(self._folder_commands) > _FOLLOWED
+        inside = self._read(("" if lost else "".join(self._folder_commands)) + text, self.shell)
         files = [ClaudeRedirection.of(file) for file in inside.redirections]
         self.files += (file for file in files if file != _GUARDED or not self.shell.traced)
-        return [known for part in inside.parts for known in (part.text, *part.match_texts)]
+        return [matched for part in inside.parts for matched in (part.text, *part.match_texts)]
 
-    def _opens(self, facts: simple.CommandFacts, *, redirected_first: bool) -> bool:
-        """Note the files of a command, and return whether it is harmless."""
-        shell, program, known = self.shell, facts.examined, facts.known
+    def _add_files(self, facts: simple.CommandFacts, *, redirected_first: bool) -> bool:
+        """Add the files of a command, and return whether it is harmless."""
+        shell, program, known = self.shell, facts.examined, facts.program_facts
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if known is None:
             if moves:
-                self._moves.move(program)
-            return facts.sets and len(facts.words) == 1 and self._is_set(facts.words[0])
-        self._moves.look(known, facts.words, first=not self.parts)
-        self.astray |= known.moves > 1
-        if known.blind:
-            self._read_any()
+                self._folders.follow(program)
+            return (
+                facts.only_assigns
+                and len(facts.words) == 1
+                and self._is_harmless_assignment(facts.words[0])
+            )
+        self._folders.count_changes(known, facts.words, first=not self.parts)
+        self.several_folders |= known.moves > 1
+        if known.reads_unknown:
+            self._add_any_read()
         self._edits |= facts.edits
-        self._moves.stays |= facts.edits and not known.opened
+        self._folders.stays |= facts.edits and not known.opened
         self._empties |= known.empties
         enters = known.moves == 1 or (known.moves > 1 and program[1].plain[:1] not in ("/", "~"))
-        files = self._entered if enters else self.files
+        files = self._new_folders if enters else self.files
         for file in known.opened:
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
             files.append(file)
             if known.moves < programs.SEVERAL:
-                files += self._moves.elsewhere([file])
+                files += self._folders.elsewhere([file])
 
-        if moves:  # its own folder is looked for where it was before
-            self._moves.move(program)
+        if moves:  # the folder is looked up from the one before
+            self._folders.follow(program)
         return self._is_harmless(facts, known, redirected_first=redirected_first)
 
-    def _is_set(self, word: Word) -> bool:
-        """Whether a variable is set, and to what the host can tell, that changes nothing."""
+    def _is_harmless_assignment(self, word: Word) -> bool:
+        """Whether *word* sets a harmless variable to a value that the host accepts."""
         variables = self.shell.variables
         name = word.raw.partition("=")[0].rstrip("+")
         return (
             not self._opaque
             and name in variables.harmless
             and (name in variables.counted or not re.fullmatch(variables.guarded, name))
-            and (word.literal or (word.vetted and all(self._only_read[slice(*word.inner)])))
+            and (word.literal or (word.vetted and all(self._read_only[slice(*word.inner)])))
         )
 
     def _is_harmless(
-        self, facts: simple.CommandFacts, known: programs.Examined, *, redirected_first: bool
+        self,
+        facts: simple.CommandFacts,
+        known: programs.ProgramFacts,
+        *,
+        redirected_first: bool,
     ) -> bool:
-        """Return whether a command is harmless, with what is put into its words."""
+        """Return whether a command is harmless, with the substitutions in its words."""
         program, text = known.program, self.text
         if not facts.harmless or self._opaque:
             return False
@@ -318,17 +343,17 @@ class _ScriptReading:
             return False
         return all(
             word.literal
-            # What a shell sets by itself (`$?`) is left to rules.
+            # A word with `$?` needs a rule.
             or (
                 word.vetted
-                and all(self._only_read[slice(*word.inner)])
+                and all(self._read_only[slice(*word.inner)])
                 and not _SET_BY_SHELL.search(word.raw)
             )
             for word in facts.words
         )
 
     def _is_grantable(self, command: SimpleCommand, facts: simple.CommandFacts) -> bool:
-        """Return whether a rule may allow *command*: every shell reads it alike."""
+        """Return whether a rule may allow *command*: all shells read it in the same way."""
         words, doubts = facts.words, len(self.ambiguities)
         if facts.differs and not self._opaque:
             self._note(as_written(words), DIFFER)
@@ -339,7 +364,7 @@ class _ScriptReading:
         grantable = not self._opaque and len(self.ambiguities) == doubts
         if facts.unchecked:
             self._uncheck(as_written(words), _CHANGES)
-        if simple.has_half_assignment(words):
+        if simple.has_lone_equals(words):
             self._uncheck(as_written(words), DIFFER)
         return grantable
 
@@ -348,16 +373,16 @@ class _ScriptReading:
         self.ambiguities.append(Ambiguity(text, why))
 
     def _uncheck(self, text: str, why: str) -> None:
-        """Note why no rule may allow any command beside *text*."""
+        """Note that no rule may allow any command of the script, and why: *text*."""
         self.unchecked = True
         self._note(text, why)
 
 
-_SETS = re.compile(r"[A-Za-z_]\w*\+?=(?!\()")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=(?!\()")
 
 
-def _named(words: Sequence[Word], tool: str) -> Iterator[ClaudeRedirection]:
-    """Yield the files that *words* may name: by all of a word, or by the end of it."""
+def _possible_reads(words: Sequence[Word], tool: str) -> Iterator[ClaudeRedirection]:
+    """Yield reads of the files that *words* may name: `a`, `--file=a`, `-fa`."""
     for text in (word.plain for word in words):
         behind_letter = text[2:] if text.startswith("-") else ""
         for name in filter(None, (text, text.partition("=")[2], behind_letter)):
@@ -365,19 +390,19 @@ def _named(words: Sequence[Word], tool: str) -> Iterator[ClaudeRedirection]:
 
 
 def read_whole(text: str, shell: Shell) -> ClaudeCommand:
-    """Return the parts and redirections of *text*. Never fails; grants nothing by a guess."""
+    """Return the parts and files of *text*. Never raises; what is in doubt, no rule may allow."""
     script = _read(text, shell)
     opaque = script.opaque
     if script.background:
         script.note("&", "starts a background command")
     read = _ScriptReading(text, script, shell, read_whole)
     read.run()
-    # Where a word is a lone `=`, it is unknown which command runs in the background.
-    is_halved = "&" in text and any(
-        command.words and simple.has_half_assignment(command.words) for command in script.commands
+    # With a word that is a lone `=`, it is unknown which command runs in the background.
+    has_equals = "&" in text and any(
+        command.words and simple.has_lone_equals(command.words) for command in script.commands
     )
-    is_several = script.split or script.background or read.astray or read.is_scattered
-    is_spelled = not (is_several or is_halved or script.unread or text.startswith("$"))
+    is_several = script.split or script.background or read.several_folders or read.is_scattered
+    is_spelled = not (is_several or has_equals or script.unread or text.startswith("$"))
     return ClaudeCommand(
         tuple(read.parts),
         tuple(read.files),
@@ -393,22 +418,21 @@ def _read(text: str, shell: Shell) -> Script:
     is_short = len(text) <= min(limits.COMMAND_PIECES, shell.longest) and not has_half(text)
     script = read_plain(text) if is_short else None
     if script is None or any(command.has_words_behind for command in script.commands):
-        script = _read_at_length(text, shell)
+        script = _read_by_grammar(text, shell)
     elif "$" in text:
         for command in script.commands:
             words = (word.raw for word in command.words if "$" in word.raw)
             command.requoted = any(map(is_requoted, words))
-    # However the rest of it was read.
-    script.unclosed |= ends_unknown(text)
+    script.unclosed |= has_unclear_end(text)
     odd = doubtful(text)
     if odd is not None and "#" in text:
-        # What looks like a comment may be none to whoever cannot read the rest.
+        # The host may read commands in what looks like a comment.
         script.commands += Scanner(text.replace("#", " ")).run().commands
         script.plain = False
     if odd is not None:
         script.note(odd, DIFFER)
     for command in script.commands:
-        hidden = "\n" in text and hides(command.words)
+        hidden = "\n" in text and has_comment_line(command.words)
         ambiguous = bool(command.words) and simple.facts_of(command, script, shell).ambiguous
         if command.has_words_behind or hidden or ambiguous:
             script.note(as_written(command.words), DIFFER)
@@ -416,8 +440,8 @@ def _read(text: str, shell: Shell) -> Script:
     return script
 
 
-def _read_at_length(text: str, shell: Shell) -> Script:
-    """Return what the grammar reads; else what a scanner finds, so that rules may deny it alone."""
+def _read_by_grammar(text: str, shell: Shell) -> Script:
+    """Return the script that the grammar reads; else what a scanner finds, for deny rules alone."""
     is_long = len(text) > shell.longest
     script = None if is_long else bash.read_script(text, shell)
     if script is not None:
@@ -428,7 +452,7 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     if is_long:
         why = f"has more than {shell.longest:,} characters, so it is not looked into"
     script = Scanner(text, resumes=unclosed).run()
-    # Others overlook a quote that does not end, and look into backquotes within others.
+    # Other readers overlook an open quote, and look into nested backquotes.
     overlooked = [each for each, odd in (("'", text.count("'") % 2), ("\\`", "\\`" in text)) if odd]
     for each in overlooked:
         other = Scanner(text.replace(each, " ; "), resumes=unclosed).run()
@@ -437,12 +461,14 @@ def _read_at_length(text: str, shell: Shell) -> Script:
     script.ambiguities = [Ambiguity("", why)]
     script.unread = True
     script.unclosed = unclosed or "((" in text
-    script.texts += dict.fromkeys(known for each in _BETWEEN.split(text) for known in _begun(each))
+    script.texts += dict.fromkeys(
+        beginning for each in _SEPARATOR.split(text) for beginning in _beginnings(each)
+    )
     return script
 
 
-def _begun(statement: str) -> Iterator[str]:
-    """Yield a statement, and each beginning of one that sets a variable or redirects first."""
+def _beginnings(statement: str) -> Iterator[str]:
+    """Yield *statement*, and its beginnings if it starts with an assignment or a redirection."""
     yield statement
     words = _LEADING.sub("", statement).split()[: limits.NESTING]
     if words and _NO_PROGRAM.match(words[0]):
@@ -451,6 +477,6 @@ def _begun(statement: str) -> Iterator[str]:
 
 _NO_PROGRAM: Final = re.compile(r"\d*[<>]|\w+\+?=")
 _LEADING: Final = re.compile(r"\A(?:[!({\s]|(?:if|then|elif|else|while|until|do)\s)*")
-_BETWEEN: Final = re.compile(r"\s*(?:[;|\n]+|&(?![>&])|&&)\s*")
+_SEPARATOR: Final = re.compile(r"\s*(?:[;|\n]+|&(?![>&])|&&)\s*")
 
 _NO_GRAMMAR = "is not looked into without a grammar: the extra `bash` is not installed"

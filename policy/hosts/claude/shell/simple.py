@@ -1,4 +1,4 @@
-"""What one simple command is by itself: its texts, its script, whether it is auto-allowed."""
+"""Facts about one simple command: its match texts, its nested script, whether it is harmless."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ from policy.core.values import Final, evolve
 from policy.hosts.claude.shell import programs
 from policy.hosts.claude.shell.doubtful import TESTS, is_joined_oddly
 from policy.hosts.claude.shell.match_texts import (
-    as_granted,
-    exposed,
+    granted_words,
     is_fragment,
-    is_quiet,
+    keeps_harmless,
     match_texts,
     may_vanish,
     requoted,
     shortened,
     stages_of,
+    with_bare_globs,
     with_single_blanks,
 )
 
-# Builtins before which a variable that is set may stay set.
-_KEEPING: Final = frozenset(
+# Builtins that may keep the assignments before them in force.
+_KEEPING_VARIABLES: Final = frozenset(
     "declare typeset local export readonly : break continue return exit shift times set"
     " unset".split()
 )
 
-# A number as every shell reads it, and a home folder that some put there, quoted or not.
+# A number that all shells read in the same way; a home folder, which some expand in quotes.
 _DECIMAL: Final = re.compile(r"0|[1-9][0-9]{0,17}")
 _AT_HOME: Final = re.compile(r"(?:^|:)~")
 
 
-def _is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
-    """Whether a variable is set to what a shell works out, quoted or not: a sum, a home folder."""
+def _sets_evaluated(words: Sequence[Word], shell: Shell) -> bool:
+    """Whether a variable gets a value that shells evaluate even in quotes: arithmetic, `~`."""
     for word in takewhile(is_assignment, words):
         name, _, value = word.plain.partition("=")
         if _AT_HOME.search(value) and ("$" not in word.raw or "~" in word.raw):
@@ -62,22 +62,22 @@ def _is_worked_out(words: Sequence[Word], shell: Shell) -> bool:
     return False
 
 
-def _guards(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
-    """Whether a variable is set that changes how a shell reads what follows."""
-    set_before = [*takewhile(is_assignment, words)]
-    program = words[len(set_before) :]
+def _changes_reading(words: Sequence[Word], shell: Shell, *, first: bool) -> bool:
+    """Whether *words* set a variable that changes how a shell reads what follows."""
+    assignments = [*takewhile(is_assignment, words)]
+    program = words[len(assignments) :]
     name = program[0].plain if program else ""
     guarded = expression(shell.variables.guarded)
     if "=" in name and guarded.fullmatch(_variable(name)):
-        return True  # spelled in another way it is a name to shells, and a variable to the host
-    names = [_variable(word.raw) for word in set_before]
-    if "IFS" in names or _is_worked_out(words, shell):
+        return True  # in quotes: a program to shells, an assignment to the host
+    names = [_variable(word.raw) for word in assignments]
+    if "IFS" in names or _sets_evaluated(words, shell):
         return True
-    stay = names if not first or name in _KEEPING else []
+    lasting = names if not first or name in _KEEPING_VARIABLES else []
     if name == "export" and (not first or program[0].raw != name):
-        # What is spelled in another way is read by all shells as a command, and as no more.
-        stay += [_variable(word.plain) for word in program[1:] if "=" in word.plain]
-    return any(map(guarded.fullmatch, stay))
+        # In quotes `export` is a command to all shells, and no keyword.
+        lasting += [_variable(word.plain) for word in program[1:] if "=" in word.plain]
+    return any(map(guarded.fullmatch, lasting))
 
 
 def _variable(text: str) -> str:
@@ -85,13 +85,13 @@ def _variable(text: str) -> str:
 
 
 def _is_unchecked(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) -> bool:
-    """Whether no rule may allow this command, nor what stands beside it.
+    """Whether no rule may allow this command, nor any other of its script.
 
-    `Program.unchecked` and `Shell.variables` list what may run or be evaluated, or changes how a
-    shell reads on. An option is no program, and a wrapper with an unknown option may run anything.
+    `Program.unchecked` and `Shell.variables` list arguments and variables that may run a command,
+    or change how a shell reads what follows. A wrapper with an unknown option may run anything.
     """
     stages = [*stages_of(words, prefix)]
-    # Not those that begin with the second of two assignments.
+    # Without the stages that begin with a second assignment.
     begun = stages[:1]
     begun += (
         stage
@@ -99,18 +99,18 @@ def _is_unchecked(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) ->
         if not (is_assignment(before[0]) and is_assignment(stage[0]))
     )
     return (
-        any(_guards(stage, shell, first=number == 0) for number, stage in enumerate(begun))
+        any(_changes_reading(stage, shell, first=number == 0) for number, stage in enumerate(begun))
         or any(is_environment(word.plain) for word in words)
         or any(is_fragment(each, shell) or _has_unchecked_arguments(each, shell) for each in begun)
     )
 
 
-# What a process was started with, its secrets among it.
+# The environment of a process, which may hold secrets.
 _ENVIRONMENT = re.compile(r"/proc/.*/environ", re.DOTALL)
 
 
 def is_environment(name: str) -> bool:
-    """Whether *name* may be that of a file with what a process was started with."""
+    """Whether *name* may be the environment of a process, `/proc/1/environ`."""
     return "/environ" in name and _ENVIRONMENT.search(name) is not None
 
 
@@ -137,14 +137,14 @@ def _may_be_option(word: Word, program: Word) -> bool:
     """Whether the value of an unknown word may be an option, or empty."""
     if word.literal or word.plain[:1] not in ("$", "`", "-", "+"):
         return False
-    return program.plain not in {*TESTS, "test"} or "/" not in _PUT_IN.sub("", word.plain)
+    return program.plain not in {*TESTS, "test"} or "/" not in _SUBSTITUTION.sub("", word.plain)
 
 
-_PUT_IN = re.compile(r"\$\(.*\)|`.*`", re.DOTALL)
+_SUBSTITUTION = re.compile(r"\$\(.*\)|`.*`", re.DOTALL)
 
 
-def has_half_assignment(words: Sequence[Word]) -> bool:
-    """Whether a word is a lone ``=``, which a grammar may take for half an assignment."""
+def has_lone_equals(words: Sequence[Word]) -> bool:
+    """Whether a word is a lone ``=``, which may be half an assignment to the grammar."""
     return any(word.raw == "=" for word in words) and words[0].plain not in TESTS
 
 
@@ -161,7 +161,7 @@ def shell_of(name: str) -> str:
 
 
 def _script_of(words: Sequence[Word]) -> str | None:
-    """Return the script of ``bash -c SCRIPT``: behind its options, each with its values."""
+    """Return SCRIPT of ``bash -c SCRIPT``; None for another command."""
     if len(words) > 1 and shell_of(words[0].plain) in BOXES and shell_of(words[1].plain) in SHELLS:
         words = words[1:]
     if len(words) < 3 or shell_of(words[0].plain) not in SHELLS:
@@ -184,32 +184,32 @@ def _script_of(words: Sequence[Word]) -> str | None:
 
 
 def _is_harmless(
-    known: programs.Examined, words: Sequence[Word], program: Sequence[Word], shell: Shell
+    facts: programs.ProgramFacts, words: Sequence[Word], program: Sequence[Word], shell: Shell
 ) -> bool:
-    """Return whether a command is harmless by its own words; *known* is of its *program*."""
-    if not known.harmless or is_evaluated(program):
+    """Return whether a command is harmless by its own words; *facts* are about *program*."""
+    if not facts.harmless or is_evaluated(program):
         return False
     behind = words
     if program is not words:
-        behind = as_granted(words, shell)
+        behind = granted_words(words, shell)
     if len(behind) != len(program):
-        return False  # behind a wrapper that only rules which deny unwrap
-    around = words[: len(words) - len(program)]
-    if known.direct and (around or is_quoted(words[0])):
+        return False  # behind a wrapper that only deny rules skip
+    before = words[: len(words) - len(program)]
+    if facts.direct and (before or is_quoted(words[0])):
         return False
-    if known.program.spelled and any(map(is_quoted, words)):
+    if facts.program.spelled and any(map(is_quoted, words)):
         return False
-    if around and not is_quiet(around, shell, moves=known.moves > 0):
+    if before and not keeps_harmless(before, shell, moves=facts.moves > 0):
         return False
-    is_listed = known.program.flags is not None
-    if is_listed and around and is_assignment(around[0]) and not is_assignment(around[-1]):
-        return False  # its options are looked for behind one of both
-    if is_listed and any(is_quoted(word) for word in around if not is_assignment(word)):
+    is_listed = facts.program.flags is not None
+    if is_listed and before and is_assignment(before[0]) and not is_assignment(before[-1]):
+        return False  # the host looks for options behind one of both
+    if is_listed and any(is_quoted(word) for word in before if not is_assignment(word)):
         return False
     return not any(map(programs.is_home_of_other, words))
 
 
-# The text for rules that allow, those for rules that deny, and others for rules that allow.
+# The text for allow rules, the match texts, and further texts for allow rules.
 Texts = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 _PLAIN_NAME: Final = re.compile(r"[\w./+-]+")
@@ -219,7 +219,7 @@ _SPACED: Final = re.compile(r"\t|  ")
 def _texts(
     words: Sequence[Word], prefix: CommandPrefix, granted: Sequence[Word], shell: Shell
 ) -> Texts:
-    """Return the texts of a command: of all of it, and behind what rules unwrap."""
+    """Return the texts of a command, with and without the prefix that rules skip."""
     text, name = as_written(words), granted[0]
     if (
         not prefix.program
@@ -231,80 +231,83 @@ def _texts(
         plain = " ".join([word.plain for word in words])
         vanishing = shortened(words) if may_vanish(text) else ()
         found = (text, plain) if _SPACED.search(text) else (plain,)
-        known = dict.fromkeys((*chain.from_iterable(map(with_single_blanks, found)), *vanishing))
-        return text, (() if [*known] == [text] else tuple(known)), ()
+        texts = dict.fromkeys((*chain.from_iterable(map(with_single_blanks, found)), *vanishing))
+        return text, (() if [*texts] == [text] else tuple(texts)), ()
     if all(map(is_assignment, words)):
-        return "", (text,), ()  # no command: no rule allows it, unless that spells out all of it
+        return "", (text,), ()  # only an exact rule for the whole command may allow it
     if is_quoted(name) and _PLAIN_NAME.fullmatch(name.plain):
         granted = [evolve(name, raw=name.plain), *granted[1:]]
     granted_text = as_written(granted)
     named = dict.fromkeys((*match_texts(words, prefix, shell), text))
     named.pop(granted_text, None)
-    # Quotes around the program count for a rule that allows only where the command begins with it.
+    # Behind a prefix an allow rule matches the program without quotes alone.
     written = (text,) if text != granted_text else ()
     return granted_text, tuple(named), written
 
 
-# The longest command that is kept, and how many: a few megabytes for each host that is read.
-_LONGEST_KEPT: Final = 256
-_MOST: Final = 2048
+# Characters of the longest cached command, and commands in a cache: a few megabytes.
+_LONGEST_CACHED: Final = 256
+_MOST_CACHED: Final = 2048
 
 
 class CommandFacts:
-    """A simple command of a word or more, looked at by itself."""
+    """What is known of a simple command from its words, of which there is at least one."""
 
     def __init__(self, words: Sequence[Word], shell: Shell, *, anew: bool) -> None:
-        """Look at *words*; *anew* where the host puts them together anew (`match_texts.py`)."""
+        """Examine *words*; *anew* says that the host quotes them anew (`requoted`)."""
         self.words = words
         prefix = command_prefix(words, shell)
-        # The same behind its wrappers and assignments, and behind those that rules which allow
-        # unwrap.
+        # The words behind its wrappers and assignments, and behind those that allow rules skip.
         self.program = program = words[prefix.program :] if prefix.program else words
-        self.granted = granted = words if program is words else as_granted(words, shell)
+        self.granted = granted = words if program is words else granted_words(words, shell)
         self.texts = _texts(words, prefix, granted, shell)
         if anew:
             begins = len(words) - len(granted)
-            said = requoted(words, begins)
-            known = (*self.texts[1], " ".join([word.plain for word in granted]))
-            text, _, written = _texts(said, prefix, said[begins:], shell)
-            self.texts = text, known, written
-        self.script = _script_of(program)  # that it is given to run
-        self.sets = all(map(is_assignment, words))  # variables, and it does nothing else
-        self.leaves = program[0].plain in shell.kinds.movers  # another folder may be next
-        self.versioned = programs.looks_for_one(program, shell)  # a repository
-        # The files that it may write, of one or not.
-        self.planted = programs.planted(program, shell)
-        # It changes the environment of what follows it.
+            quoted = requoted(words, begins)
+            matched = (*self.texts[1], " ".join([word.plain for word in granted]))
+            text, _, written = _texts(quoted, prefix, quoted[begins:], shell)
+            self.texts = text, matched, written
+        self.script = _script_of(program)  # `ls` of `bash -c ls`
+        self.only_assigns = all(map(is_assignment, words))  # whether it is assignments alone
+        self.changes_folder = program[0].plain in shell.kinds.movers  # whether it may change folder
+        self.uses_repository = programs.uses_repository(program, shell)  # a git repository
+        # Names of files that it may write, perhaps of a repository.
+        self.written_names = programs.written_names(program, shell)
+        # Whether it sets a variable for the commands that follow.
         self.exports = program[0].plain == "export" and any("=" in w.plain for w in program[1:])
-        # A wrapper will add arguments.
-        self.extended = any(
+        # Whether a wrapper appends arguments.
+        self.gets_arguments = any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]
             if (wrapper := shell.wrapping.granting.known.get(word.plain))
         )
-        # What is looked at for what it does; whether that changes files, or runs a script; what is
-        # known of it; and whether it runs where no rule applies, as far as its own words tell.
+        # The words that are examined, whether they change files or run a script, what is known of
+        # them, and whether the command is harmless by its own words.
         outer = shell.programs.known.get(words[0].plain)
         self.examined = examined = words if outer is not None and outer.runs else program
         self.edits = examined[0].plain in (shell.kinds.planting | shell.kinds.scripted)
-        self.known = programs.examine(exposed(examined) if anew else examined, shell)
-        self.harmless = self.known is not None and _is_harmless(self.known, words, examined, shell)
+        self.program_facts = programs.examine(
+            with_bare_globs(examined) if anew else examined, shell
+        )
+        self.harmless = self.program_facts is not None and _is_harmless(
+            self.program_facts, words, examined, shell
+        )
         self._judge(prefix, shell)
 
     def _judge(self, prefix: CommandPrefix, shell: Shell) -> None:
         words, program, name = self.words, self.program, self.granted[0]
-        around = prefix.program
-        # Shells differ on what it is.
+        prefix_length = prefix.program
+        # Whether shells read it differently.
         self.differs = (
-            around >= limits.NESTING
+            prefix_length >= limits.NESTING
             or is_evaluated(program)
-            or any(map(is_expanded, words[: around + 1]))
-            or (len(words) > 1 and self.sets)
-            or _is_no_program(words, around)
+            or any(map(is_expanded, words[: prefix_length + 1]))
+            or (len(words) > 1 and self.only_assigns)
+            or _begins_statement(words, prefix_length)
         )
-        # Its program is no name of one.
+        # Whether its first word is no name of a program.
         self.nameless = not name.literal or "$" in name.raw or name.plain[:1] in ("", "-", "}")
-        # No rule may allow what stands beside it either.
+        # Whether no rule may allow any command of its script.
         self.unchecked = (
             program is not words
             or basename(program[0].plain) in shell.kinds.odd
@@ -312,37 +315,37 @@ class CommandFacts:
             or name.plain[:1] == "-"
             or "=" in name.plain
         ) and _is_unchecked(words, prefix, shell)
-        # Shells read another word in it, or another value of a variable.
+        # Whether shells differ on its words, or on the value of a variable.
         behind = next((word.raw for word in words if not is_assignment(word)), "")
         self.ambiguous = (
-            (is_assignment(words[0]) and _BEGINNING.match(behind) is not None)
+            (is_assignment(words[0]) and _STATEMENT_START.match(behind) is not None)
             or any(map(is_joined_oddly, words))
-            or has_half_assignment(words)
-            or _is_worked_out([word for word in words if "$" not in word.raw], shell)
-            or any(_PARTING_ALONE.match(word.raw) for word in takewhile(is_assignment, words))
+            or has_lone_equals(words)
+            or _sets_evaluated([word for word in words if "$" not in word.raw], shell)
+            or any(_SETS_IFS.match(word.raw) for word in takewhile(is_assignment, words))
         )
 
 
-_PARTING_ALONE: Final = re.compile(r"IFS\+?=")
+_SETS_IFS: Final = re.compile(r"IFS\+?=")
 
-# What negates a command or begins a statement, where it stands behind a variable.
-_BEGINNING: Final = re.compile(r"[{}]|(?:!|\[\[|\]\])\Z")
+# `!`, a brace or a bracket, looked for behind an assignment.
+_STATEMENT_START: Final = re.compile(r"[{}]|(?:!|\[\[|\]\])\Z")
 
 
-def _is_no_program(words: Sequence[Word], around: int) -> bool:
-    """Whether what begins a statement stands where a program does: `time for a`, `builtin [[`."""
-    before = [word.raw for word in words[: around + 1]]
-    if around and before[-1] == "[[" and before[-2] not in _BEFORE_ALL:
+def _begins_statement(words: Sequence[Word], prefix_length: int) -> bool:
+    """Whether a keyword stands in the place of a program: `time for a`, `builtin [[`."""
+    before = [word.raw for word in words[: prefix_length + 1]]
+    if prefix_length and before[-1] == "[[" and before[-2] not in _BEFORE_STATEMENTS:
         return True
-    return next((raw for raw in before if raw not in _BEFORE_ALL), "") in KEYWORDS
+    return next((raw for raw in before if raw not in _BEFORE_STATEMENTS), "") in KEYWORDS
 
 
-# What may stand before every statement.
-_BEFORE_ALL: Final = frozenset({"!", "time"})
+# Keywords that may stand before every statement.
+_BEFORE_STATEMENTS: Final = frozenset({"!", "time"})
 
 
 def facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFacts:
-    """Return what a command of *script*, which has a word, is by itself."""
+    """Return the facts about a command of *script* that has a word."""
     if command.own is None:
         command.own = _facts_of(command, script, shell)
     facts: CommandFacts = command.own
@@ -353,17 +356,17 @@ def _facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFa
     words, anew = command.words, command.requoted
     if anew or not script.plain:
         return CommandFacts(words, shell, anew=anew)
-    kept, text = _kept(shell), as_written(words)
-    found = kept.get(text)
-    if found is None:
-        found = CommandFacts(words, shell, anew=False)
-        if len(text) <= _LONGEST_KEPT:
-            if len(kept) >= _MOST:
-                kept.clear()
-            kept[text] = found
-    return found
+    cache, text = _cache(shell), as_written(words)
+    facts = cache.get(text)
+    if facts is None:
+        facts = CommandFacts(words, shell, anew=False)
+        if len(text) <= _LONGEST_CACHED:
+            if len(cache) >= _MOST_CACHED:
+                cache.clear()
+            cache[text] = facts
+    return facts
 
 
 @lru_cache(maxsize=16)
-def _kept(shell: Shell) -> dict[str, CommandFacts]:  # noqa: ARG001  # what is kept is of this one
+def _cache(shell: Shell) -> dict[str, CommandFacts]:  # noqa: ARG001  # the key of the cache
     return {}

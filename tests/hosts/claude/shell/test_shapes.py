@@ -1,4 +1,4 @@
-"""Which trees of the grammar anybody vouches for: those that are listed, and no others."""
+"""The trees of the grammar that the host reads: those of the listed shapes, and no others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policy.hosts.claude.shell import bash
 from policy.tables.chain import Chain
 
 
-def _vouched_for(text: str) -> bool:
+def _is_well_formed(text: str) -> bool:
     parser = bash._parser()
     assert parser is not None
     source = text.encode()
@@ -40,8 +40,8 @@ def _vouched_for(text: str) -> bool:
         "",
     ],
 )
-def test_listed_shapes_are_vouched_for(text: str) -> None:
-    assert _vouched_for(text)
+def test_listed_shapes_are_well_formed(text: str) -> None:
+    assert _is_well_formed(text)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_listed_shapes_are_vouched_for(text: str) -> None:
     ],
 )
 def test_no_other_shape_is(text: str) -> None:
-    assert not _vouched_for(text)
+    assert not _is_well_formed(text)
 
 
 @pytest.mark.parametrize(
