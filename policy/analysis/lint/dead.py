@@ -48,7 +48,10 @@ class TriedRules:
         """Return what becomes of some rules of a table."""
         keys = self.keys(table, marks)
         found = {mark: self._standings[key] for mark, key in keys.items() if key in self._standings}
-        others = _marks_of(table, limits=True) - (keys.keys() - found.keys())
+        left = keys.keys() - found.keys()
+        if not left:
+            return found
+        others = _marks_of(table, limits=True) - left
         for one in shadowing(table, known=others, effort=effort, compared=self._compared):
             mark = (one.rule.place, one.rule.rule)
             found[mark] = one
