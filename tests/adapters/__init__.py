@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from policy.tables.chain import Chain
+
 __all__ = ["Broken", "runtime"]
 
 
@@ -35,16 +37,18 @@ def _is_missing(library: str) -> bool:
         return True
 
 
-class Broken:
+class Broken(Chain):
     """A chain whose table fails."""
 
     names = ("main",)
-    reading = SimpleNamespace(agents=("explore",))
+
+    def __init__(self) -> None:
+        super().__init__((), SimpleNamespace(agents=("explore",)))
 
     @property
     def table(self) -> object:
         msg = "the table is gone"
         raise RuntimeError(msg)
 
-    def spawn(self, agent: str) -> object:
+    def spawn(self, agent: str, said: object = None) -> object:
         return self.table
