@@ -370,9 +370,13 @@ class Chains:
 
     def chain(self, names: tuple[str, ...]) -> Chain:
         """Return the chain of *names*. Raises SpawnDenied where one may not start the next."""
-        if names not in self._known:
-            *above, last = names
-            self._known[names] = (
-                self.chain(tuple(above)).spawn(last) if above else Chain.start(last, self._reading)
+        known = len(names)  # without recursion, since chains are long
+        while known and names[:known] not in self._known:
+            known -= 1
+        for end in range(known, len(names)):
+            self._known[names[: end + 1]] = (
+                self._known[names[:end]].spawn(names[end])
+                if end
+                else Chain.start(names[0], self._reading)
             )
         return self._known[names]
