@@ -37,7 +37,7 @@ class Because:
 
     Attributes:
         rule: its text.
-        effect: what it says.
+        effect: its effect.
         link: the agent of the chain whose rule it is.
         place: its file, line and column, where it is written in one.
 
@@ -121,8 +121,8 @@ class Clause:
     Attributes:
         does: which kind of thing.
         text: the simple command as rules that allow know it, or the name of the file, if known.
-        decision: what the link that decides the command says of it.
-        why: of what is ambiguous: a sentence whose subject is the text.
+        decision: what it gets from the link that decides the command.
+        why: why it is ambiguous, if it is: a sentence whose subject is the text.
     """
 
     does: Does

@@ -48,7 +48,7 @@ class Workspace(Projects[Project]):
 
     @cached_property
     def modes(self) -> Mapping[str, Workspace]:
-        """The projects whose host has permission modes, as sessions in each other mode see them."""
+        """Permission mode -> the projects of hosts with modes, as sessions in it see them."""
         having = [project for project in self.projects if project.modes]
         names = dict.fromkeys(name for project in having for name in project.modes)
         return {

@@ -31,7 +31,7 @@ class SpawnDenied(Exception):
         agent: the agent that may not be started.
         link: the link of the chain that denies it.
         because: the rules that deny it; none where nothing grants it.
-        reason: ``rule``, a key of `_WHY`, or a word of the host.
+        reason: ``rule``, or another code such as ``depth``, ``unknown-agent`` or one of the host.
     """
 
     def __init__(
@@ -251,7 +251,7 @@ class Chain:
         return tool, {**looked, **call}
 
     def spawning(self, agent: str, said: Mapping[str, object] = NOTHING_SAID) -> Decision:
-        """Return what the call gets that starts *agent* and says *said* too, e.g. the model."""
+        """Return what a call that starts *agent* gets, with more arguments, e.g. the model."""
         return self.table.decide(*self.start_call(agent, said))
 
     def most_starting(self, agent: str) -> tuple[str, dict[str, object], Decision]:
@@ -277,7 +277,7 @@ class Chain:
 
         Args:
             agent: the one that is started.
-            said: what else the call says that starts it; by default whatever is granted most.
+            said: further arguments of the call, e.g. the model; by default those granted most.
 
         Raises:
             SpawnDenied: a link denies it, a limit of depth is reached, or there

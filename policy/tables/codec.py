@@ -301,7 +301,7 @@ def loaded(data: bytes, name: str, kind: _Kind, label: str) -> tuple[Any, str]:
     """Return the value of a *kind* that a text has under a name, and the hash of the content.
 
     Raises:
-        PolicyError: it has none, is of another version, or not the text it says it is.
+        PolicyError: it has none, has another version, or a hash that is not that of its content.
     """
     try:
         content, digest = _unsealed(data)
@@ -350,7 +350,7 @@ def table_from_json(text: str) -> Table:
     """Return the table that *text* is.
 
     Raises:
-        PolicyError: it is none, or not the one it says it is.
+        PolicyError: it is no table, or its hash is not that of its content.
     """
     expect(A_TEXT, "text", text, str)
     table: Table = loaded(text.encode("utf-8", "surrogatepass"), "table", Table, "<table>")[0]

@@ -25,8 +25,8 @@ def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compil
             that is absolute or leaves the project is denied (``no-root``).
 
     Raises:
-        PolicyError: it cannot be read, is none, is of another version, or not the one
-            it says it is.
+        PolicyError: it cannot be read, is no compiled policy, has another version, or a hash that
+            is not that of its content.
     """
     expect(A_PATH, "path", path, (str, os.PathLike))
     label = str(path)
@@ -43,7 +43,8 @@ def compiled_from_json(data: bytes, label: str = "<compiled>") -> Compiled:
     """Return the compiled policy that *data* is.
 
     Raises:
-        PolicyError: it is none, is of another version, or not the one it says it is.
+        PolicyError: it is no compiled policy, has another version, or a hash that is not that of
+            its content.
     """
     expect("the bytes of a compiled policy", "data", data, bytes)
     projects, digest = loaded(data, "projects", tuple[CompiledProject, ...], label)

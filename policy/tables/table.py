@@ -160,8 +160,8 @@ class Table:
 
     Attributes:
         use: what calls of the agent get.
-        delegate: what the agents it starts may use at most; None where nothing
-            was said, which means the same as *use*.
+        delegate: what the agents it starts may use at most; None without a statement, which
+            means the same as *use*.
         bounds: limits beside the rules. At a depth of 0 what may be used starts no agent.
         origin: the table that decisions name, where this is that one in some folders.
     """
