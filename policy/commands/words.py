@@ -253,6 +253,8 @@ class _Way:
                 return frozenset({evolve(self, owed=False)}), True
             # Without its operand it runs nothing.
             behind = frozenset({self}) if "=" in text else _after_first(text, shell)
+            if self.owed and not prefix.operand:  # it may be one of which nothing is known
+                behind |= {evolve(self, owed=False)}
             return behind, not self.owed
         if text == "--":
             behind = frozenset({evolve(self, ended=True) if self.owed else _COMMAND})

@@ -419,6 +419,19 @@ def test_what_no_rule_may_allow_is_told_with_its_reason(
         ("nice --foo ls x", "nice --foo ls x", set(), {"ls x", "x"}),
         ("stdbuf --foo L ls x", "stdbuf --foo L ls x", set(), {"L ls x", "ls x"}),
         ("env - ls x", "env - ls x", set(), {"ls x", "x"}),
+        # Behind it the wrapper may be another, of which all that a word may be counts.
+        (
+            "env --foo flock a rm x",
+            "env --foo flock a rm x",
+            set(),
+            {"flock a rm x", "a rm x", "rm x"},
+        ),
+        (
+            "timeout --foo flock 5 rm x",
+            "timeout --foo flock 5 rm x",
+            set(),
+            {"flock 5 rm x", "5 rm x", "rm x"},
+        ),
         ("nice -- ls x", "ls x", {"nice -- ls x"}, set()),
         ("timeout -- 5 ls x", "ls x", {"timeout -- 5 ls x"}, set()),
         ("timeout -- -5 ls x", "timeout -- -5 ls x", {"-5 ls x"}, set()),
