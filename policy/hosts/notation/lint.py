@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator
 from typing import Final
 
@@ -51,9 +50,11 @@ def _tool(matcher: Matcher) -> Iterator[Finding]:
     tool = matcher.tool
     if tool in _KNOWN or "*" in tool or tool.startswith("mcp__"):
         return
+    from difflib import get_close_matches  # noqa: PLC0415  # few tools are unknown
+
     same = [name for name in _KNOWN if name.casefold() == tool.casefold()]
     alike = [name for name in sorted(_KNOWN) if abs(len(name) - len(tool)) < 2]
-    near = difflib.get_close_matches(tool, alike, 1, _ALIKE) if len(tool) >= _SHORT else []
+    near = get_close_matches(tool, alike, 1, _ALIKE) if len(tool) >= _SHORT else []
     message = f"`{tool}` is none of the tools whose arguments are known"
     if same:
         near = same if matcher.specifier is not None else []
