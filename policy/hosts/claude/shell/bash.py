@@ -59,7 +59,7 @@ COMPOUND: Final = frozenset(
     " process_substitution".split()
 )
 _REDIRECTIONS: Final = frozenset({"file_redirect", "herestring_redirect"})
-_NEED_BLANKS: Final = (WORDS - {"file_descriptor"}) | {
+_SPACED: Final = (WORDS - {"file_descriptor"}) | {
     *"command_name variable_assignment [ ] [[ ]] ! unary_expression binary_expression".split(),
     "parenthesized_expression",
 }
@@ -80,15 +80,15 @@ class _Shape:
     between: re.Pattern[str] = _BLANKS  # what is written between two of them
     # Whether it contains statements, with a line break or an operator between any two.
     statements: bool = False
-    needs_blanks: bool = False  # whether there is a blank between any two words
+    spaced: bool = False  # whether there is a blank between any two words
 
 
-def _statement_shape(*operators: str) -> _Shape:
+def _block(*operators: str) -> _Shape:
     return _Shape(frozenset({"comment", *operators}), _LINES, statements=True)
 
 
 def _word_shape(*others: str, between: re.Pattern[str] = _BLANKS) -> _Shape:
-    return _Shape(WORDS | {*others}, between, needs_blanks=between is _BLANKS)
+    return _Shape(WORDS | {*others}, between, spaced=between is _BLANKS)
 
 
 _TEST: Final = _word_shape(
@@ -96,21 +96,19 @@ _TEST: Final = _word_shape(
     "parenthesized_expression",
 )
 _SHAPES: Final = {
-    "program": _statement_shape(";", ";;", "&", "\n"),
-    "list": _statement_shape("&&", "||"),
-    "pipeline": _statement_shape("|", "|&"),
+    "program": _block(";", ";;", "&", "\n"),
+    "list": _block("&&", "||"),
+    "pipeline": _block("|", "|&"),
     "negated_command": _Shape(frozenset({"!"}), statements=True),
-    "if_statement": _statement_shape(
-        "if", "then", "fi", ";", "&", "\n", "elif_clause", "else_clause"
-    ),
-    "elif_clause": _statement_shape("elif", "then", ";", "&", "\n"),
-    "else_clause": _statement_shape("else", ";", "&", "\n"),
-    "while_statement": _statement_shape("while", "until", ";", "&", "\n", "do_group"),
+    "if_statement": _block("if", "then", "fi", ";", "&", "\n", "elif_clause", "else_clause"),
+    "elif_clause": _block("elif", "then", ";", "&", "\n"),
+    "else_clause": _block("else", ";", "&", "\n"),
+    "while_statement": _block("while", "until", ";", "&", "\n", "do_group"),
     "for_statement": _Shape(
         WORDS | {"for", "in", ";", "\n", "variable_name", "do_group", "comment"}, _LINES
     ),
-    "do_group": _statement_shape("do", "done", ";", "&", "\n"),
-    "command_substitution": _statement_shape("$(", "`", ")"),
+    "do_group": _block("do", "done", ";", "&", "\n"),
+    "command_substitution": _block("$(", "`", ")"),
     "redirected_statement": _Shape(
         frozenset({*_REDIRECTIONS, "heredoc_redirect"}), _BLANKS, statements=True
     ),
@@ -161,8 +159,8 @@ def ill_formed(
 ) -> Node | None:
     """Return the first node, from *node* down, of a shape that the host does not read, or None.
 
-    *depth* counts the nodes above it, *in_compound* says that one of these is compound, *quoted*
-    that it is in double quotes, where the grammar counts blanks as a part of operators.
+    *depth* counts the nodes above it, of which one is compound if *in_compound*; in double quotes
+    (*quoted*) an operator may have blanks.
     """
     kind, children = node.type, node.children
     if depth > limits.NESTING:
@@ -181,11 +179,7 @@ def ill_formed(
             child.start_byte < position
             or not shape.between.fullmatch(gap)
             or (before == "comment" and "\n" not in gap)
-            or (
-                {before, child.type} <= _NEED_BLANKS
-                and not _SOME_BLANK.search(gap)
-                and shape.needs_blanks
-            )
+            or ({before, child.type} <= _SPACED and not _SOME_BLANK.search(gap) and shape.spaced)
             or (child.type in _STATEMENTS and not (has_operator or "\n" in gap))
         )
         if is_broken:
@@ -222,7 +216,6 @@ _ZSH_EXPANSION: Final = re.compile(
 # `${x}` and `${x:?message}`.
 _BRACED_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*)(?::\?[^{}$`]*)?\}")
 _UNQUOTED_GLOB: Final = re.compile(r"(?:^|[^\\])(?:\\\\)*[*?\[]")
-# `$((2 * 3))`: arithmetic without variables.
 _ARITHMETIC: Final = re.compile(
     r"\$\(\((?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9a-zA-Z]+|[^A-Za-z_$`\[\]])*\)\)"
 )
@@ -238,10 +231,9 @@ _EXPANSION: Final = re.compile(
 _CAT_HEREDOC: Final = re.compile(r"\$\(\s*cat\s*<<\s*['\"]")
 _CASE_ENDS: Final = frozenset({";;", ";&", ";;&"})
 # `"$HOME`: a word that begins with the home folder.
-_BEGINS_AT_HOME: Final = re.compile(r"""["']*\$HOME(?!\w)""")
+_HOME: Final = re.compile(r"""["']*\$HOME(?!\w)""")
 _QUOTING: Final = re.compile(r"['\"\\]")
-# Braces that the host may not expand as a shell does: escaped ones, and quoted ones with `,` or
-# `..`.
+# Braces that the host may not expand as a shell does: escaped, or quoted with `,` or `..`.
 _ESCAPED_BRACES: Final = re.compile(r"\{[^{]*\\\}|\{[^}]*\\\{")
 _QUOTED_BRACES: Final = re.compile(r"\{\S*(?:,|\.\.)\S")
 
@@ -301,11 +293,7 @@ class _TreeReader:
         pieces: list[str] = []
         self._piece(node, word, pieces, depth)
         word.plain = "".join(pieces)
-        if (
-            word.plain[1:2] not in ("", "/")
-            and word.plain[0] == "~"
-            and _BEGINS_AT_HOME.match(word.raw)
-        ):
+        if word.plain[1:2] not in ("", "/") and word.plain[0] == "~" and _HOME.match(word.raw):
             # `"$HOME x"` is not in the home folder.
             word.plain, word.literal, word.known = "$HOME" + word.plain[1:], False, False
         word.inner = (first, len(self.script.commands))
@@ -342,9 +330,7 @@ class _TreeReader:
         elif kind in ("variable_name", "special_variable_name", "test_operator", "file_descriptor"):
             pieces.append(text)
         else:
-            self._expansion(
-                node, word, pieces, depth, begins_path=text == "$HOME" and not any(pieces)
-            )
+            self._expansion(node, word, pieces, depth, first=text == "$HOME" and not any(pieces))
 
     def _string(self, node: Node, word: Word, pieces: list[str], depth: int) -> None:
         position = node.start_byte + 1
@@ -358,7 +344,7 @@ class _TreeReader:
             blanks = len(text) - len(text.lstrip()) if child.type == "simple_expansion" else 0
             self._quoted(position, child.start_byte + blanks, pieces)
             position = child.end_byte
-            self._expansion(child, word, pieces, depth + 1, begins_path=not any(pieces))
+            self._expansion(child, word, pieces, depth + 1, first=not any(pieces))
         self._quoted(position, node.end_byte - 1, pieces)
 
     def _quoted(self, start: int, end: int, pieces: list[str]) -> None:
@@ -366,16 +352,13 @@ class _TreeReader:
         pieces.append(_QUOTED_ESCAPE.sub(lambda found: found[1].strip("\n"), text))
 
     def _expansion(
-        self, node: Node, word: Word, pieces: list[str], depth: int, *, begins_path: bool
+        self, node: Node, word: Word, pieces: list[str], depth: int, *, first: bool
     ) -> None:
-        """Read an expansion or a substitution; *begins_path* where `$HOME` begins a path."""
+        """Read an expansion or a substitution; *first* where `$HOME` begins a word."""
         text = self.text_of(node)
         braced = _BRACED_VARIABLE.fullmatch(text)
         if node.type == "simple_expansion":
-            name, folder = (
-                text.lstrip()[1:],
-                FOLDERS.get(text.lstrip()[1:]) if begins_path else None,
-            )
+            name, folder = (text.lstrip()[1:], FOLDERS.get(text.lstrip()[1:]) if first else None)
         elif braced is not None and braced[1] in self.variables:
             name, folder = braced[1], None
         else:

@@ -62,7 +62,7 @@ _REDIRECTED = re.compile(
 _ODD_BLANK = re.compile("[" + "".join(sorted(_ODD_BLANKS)) + "]")
 _QUOTED_TEXT = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`", re.DOTALL)
 # The same, or a comment: the host does not skip quoted text in comments.
-_QUOTED_OR_COMMENT = re.compile(rf"(?<![^\s;&|()<>])#[^\n]*|{_QUOTED_TEXT.pattern}", re.DOTALL)
+_SKIPPED = re.compile(rf"(?<![^\s;&|()<>])#[^\n]*|{_QUOTED_TEXT.pattern}", re.DOTALL)
 # A quote behind an open brace, which may hide the rest.
 _QUOTE_IN_BRACES = re.compile(r"\{[^}]*['\"]")
 
@@ -77,9 +77,7 @@ def doubtful(text: str) -> str | None:
     if found is None and not text.isascii():
         found = _ODD_BLANK.search(text)
     if found is None and "{" in text:
-        bare = _QUOTED_OR_COMMENT.sub(
-            lambda m: m[0] if m[0][0] in "\\#" else m[0].replace("{", " "), text
-        )
+        bare = _SKIPPED.sub(lambda m: m[0] if m[0][0] in "\\#" else m[0].replace("{", " "), text)
         found = _QUOTE_IN_BRACES.search(bare)
     return (found[0].lstrip() or found[0]) if found else None
 
@@ -92,7 +90,7 @@ _BAD_EXPANSION = re.compile(
 _BEHIND_DOLLARS = re.compile(r"\$\$[({[]")
 
 
-def has_unclear_end(text: str) -> bool:
+def ends_unknown(text: str) -> bool:
     """Return whether readers differ on where an expansion ends: `$$(a)`, `${2X}`."""
     return ("$$" in text and _BEHIND_DOLLARS.search(text) is not None) or (
         "${" in text and _BAD_EXPANSION.search(_LITERAL.sub("", text)) is not None
@@ -138,19 +136,17 @@ def is_joined_oddly(word: Word) -> bool:
     return _ONE_PIECE.fullmatch(word.raw) is None
 
 
-_COMMENT_LINE = re.compile(r"\n[ \t]*#")
+_COMMENT = re.compile(r"\n[ \t]*#")
 # `$(cat <<'E'`, lines and `E)`, in double quotes: no line of it is a comment (2.1.329, observed).
 _QUOTED_HEREDOC = re.compile(
     r"\$\(\s*cat\s*<<[ \t]*(['\"])([\w.]+)\1\n(?:[^\n]*(?<!\\)\n)*?\2\n\s*\)"
 )
 
 
-def has_comment_line(words: Sequence[Word]) -> bool:
+def hides_text(words: Sequence[Word]) -> bool:
     """Whether quoted text has a line that looks like a comment, behind which the host may skip."""
     return any(
-        "\n" in word.raw
-        and _COMMENT_LINE.search(word.raw)
-        and _COMMENT_LINE.search(_without_heredocs(word))
+        "\n" in word.raw and _COMMENT.search(word.raw) and _COMMENT.search(_without_heredocs(word))
         for word in words
     )
 
@@ -177,10 +173,7 @@ _TEST_OPERATOR: Final = re.compile(r"\0(?:&&|\|\|)\0")
 
 
 def is_plain_test(words: Sequence[Word]) -> bool:
-    """Return whether all shells parse a test in the same way; *words* include its brackets.
-
-    Such a test has `x`, `-f x` and `a = b` alone; a shell evaluates what must be a number.
-    """
+    """Return whether all shells parse a test in the same way: one of `x`, `-f x` and `a = b`."""
     text = "\0".join([word.raw for word in words[1:-1]])
     if words[0].raw != "[[":
         return _COMPARISON.fullmatch(text) is not None

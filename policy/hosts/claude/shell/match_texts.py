@@ -108,10 +108,7 @@ def is_requoted(text: str) -> bool:
 
 
 def requoted(words: Sequence[Word], program: int) -> list[Word]:
-    """Return *words* as the host quotes them anew.
-
-    Behind the index *program*, the value of a quoted or expanded word is unknown.
-    """
+    """Return *words* quoted anew; behind the index *program* quoted ones have no known value."""
     quoted = [*words[: program + 1]]
     for word in words[program + 1 :]:
         is_plain = word.literal and not _QUOTED.search(word.plain)

@@ -104,11 +104,7 @@ class Evaluator(CommandEvaluator):
                 if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
                     granted = row.at(written) if _has_plain_rest(row, written, text) else granted
                     break
-        if (
-            granted.effect is Effect.ALLOW
-            and limit == NO_MATCH
-            and _is_allowed_anyway(row, part.text)
-        ):
+        if granted.effect is Effect.ALLOW and limit == NO_MATCH and _runs_anyway(row, part.text):
             granted = row.default
         is_default = granted is row.default
         if part.harmless and is_default and granted.effect is not Effect.ALLOW:
@@ -241,10 +237,7 @@ _QUOTES: Final = re.compile(r"['\"]")
 
 
 def _has_plain_rest(row: Row, index: int, text: str) -> bool:
-    """Return whether the entry at *index* may allow *text*: its star begins no quoted text.
-
-    `Bash(git s*)` allows `git status`, and not `git s"tatus"`.
-    """
+    """Return whether a rule may allow *text*: `git s*` allows `git status`, not `git s"tatus"`."""
     entry = None if index == NO_MATCH else row.entries[index]
     if entry is None or entry.effect is not Effect.ALLOW or entry.pattern is None:
         return True
@@ -353,7 +346,7 @@ def _may_meet(pattern: Pattern, form: Form, other: Pattern) -> bool:
 _UP: Final = re.compile(r"(?:\.{0,2}/)*")
 
 
-def _is_allowed_anyway(row: Row, text: str) -> bool:
+def _runs_anyway(row: Row, text: str) -> bool:
     """Return whether *text* is allowed by default too, where a sandbox runs commands.
 
     A sandbox runs what no rule denies or asks for, and an allow rule must not make that stricter.

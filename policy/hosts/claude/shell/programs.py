@@ -26,7 +26,7 @@ class _ParsedArguments:
     files: list[Word]  # values of options that are files it reads
     options_known: bool  # whether the program is harmless with each of the options
     # The operands, and other words that may name a file: `+a`, an option behind an operand.
-    possible_files: list[Word]
+    named: list[Word]
 
 
 def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
@@ -34,14 +34,14 @@ def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
     options: list[Word] = []
     operands: list[Word] = []
     files: list[Word] = []
-    possible_files: list[Word] = []
+    named: list[Word] = []
     index, options_known = 0, True
     while index < len(rest):
         word = rest[index]
         index += 1
         if word.plain == "--" and program.ends:
             operands += rest[index:]
-            possible_files += rest[index:]
+            named += rest[index:]
             break
         if (
             word.plain.startswith(("-", "+"))
@@ -49,8 +49,8 @@ def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
             and not (program.runs and operands)
         ):
             options.append(word)
-            behind = program.trailing and bool(possible_files)
-            possible_files += [word] * (behind or word.plain[0] == "+")
+            behind = program.trailing and bool(named)
+            named += [word] * (behind or word.plain[0] == "+")
             if program.files and "=" in word.plain:
                 name, _, joined = word.plain.partition("=")
                 if matches(program.files, name):
@@ -68,17 +68,17 @@ def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
             ):
                 index += 1
                 may_be_file = program.skipped is not None and not matches(program.skipped, option)
-                possible_files += [value] * (behind or may_be_file)
+                named += [value] * (behind or may_be_file)
                 files += [value] * is_file
             elif program.flags is not None:
                 options_known &= matches(program.flags, option)
         else:
             operands.append(word)
-            possible_files.append(word)
+            named.append(word)
             if program.runs:
                 operands += rest[index:]
                 break
-    return _ParsedArguments(options, operands, files, options_known, possible_files)
+    return _ParsedArguments(options, operands, files, options_known, named)
 
 
 def _has(options: list[Word], wanted: str) -> bool:
@@ -127,9 +127,7 @@ def _lists_folder(program: Program, given: _ParsedArguments) -> bool:
     return program.lists and (not program.lists_if or _has(given.options, program.lists_if))
 
 
-def _file_operands(
-    program: Program, files: Files, rest: list[Word], operands: list[Word]
-) -> list[Word]:
+def _select(program: Program, files: Files, rest: list[Word], operands: list[Word]) -> list[Word]:
     """Return the operands that are files, by *files*."""
     match files:
         case Files.NONE:
@@ -205,7 +203,7 @@ def _files_of(
     for reads, files in ((True, program.reads), (False, program.writes)):
         if (files is Files.NONE and not given.files) or (spared and not reads):
             continue
-        chosen = [*_file_operands(program, files, rest, given.possible_files)]
+        chosen = [*_select(program, files, rest, given.named)]
         if reads or files is not Files.NONE:
             chosen += given.files
         # An empty name is the folder it runs in.
@@ -232,16 +230,14 @@ def _files_of(
         opened += _glob_files(program, rest, given, looked, tools.reads)
     if shell.kept and program.uproots is not Files.NONE:
         is_plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the folder
-        taken = _file_operands(
-            program, program.uproots if is_plain else Files.ALL, rest, given.possible_files
-        )
+        taken = _select(program, program.uproots if is_plain else Files.ALL, rest, given.named)
         opened += (
             ClaudeRedirection(w.plain, writes=True, tool=tools.writes, deep=True)
             for w in taken
             if w.known and w.plain
         )
     if program.into:
-        opened += _files_in_target_folder(rest, given.possible_files, tools.writes)
+        opened += _files_in_target_folder(rest, given.named, tools.writes)
     if program.removes:
         opened += chain(*(_removed(word, given, shell) for word in _removable(given)))
     return tuple(opened)
@@ -265,28 +261,20 @@ def _may_open_other(word: Word, program: Program, *, reads: bool, spared: bool) 
 
 def _removable(given: _ParsedArguments) -> list[Word]:
     """Return the operands of a removal, and the options of an unknown value: `-$X`."""
-    return [*given.possible_files, *(each for each in given.options if not each.known)]
+    return [*given.named, *(each for each in given.options if not each.known)]
 
 
 def _glob_files(
-    program: Program,
-    rest: list[Word],
-    given: _ParsedArguments,
-    opened_names: set[str | None],
-    tool: str,
+    program: Program, rest: list[Word], given: _ParsedArguments, seen: set[str | None], tool: str
 ) -> Iterator[ClaudeRedirection]:
     """Yield the files that a program may read by its globs."""
     expanded = [word for word in rest if word.glob and _GLOB.search(word.plain)]
     if program.writes is Files.NONE:
-        chosen = [
-            *_file_operands(program, program.reads, rest, given.possible_files),
-            *given.files,
-            *expanded,
-        ]
+        chosen = [*_select(program, program.reads, rest, given.named), *given.files, *expanded]
         if any(_ABOVE_GLOB.search(word.plain) for word in chosen):
             yield ClaudeRedirection(None, writes=False, tool=tool, shadowed=True, guarded=True)
     for word in expanded:
-        if word.plain not in opened_names:
+        if word.plain not in seen:
             before = _GLOB.split(word.plain, maxsplit=1)[0].rpartition("/")[0]
             folder = before or "/" * (word.plain[:1] == "/") or "."
             yield ClaudeRedirection(folder, writes=False, tool=tool)
@@ -402,7 +390,7 @@ def _new_folder(name: str, operands: Sequence[Word]) -> str | None:
 
 
 @frozen
-class ProgramFacts:
+class Facts:
     """What the data of the host says about a command. Each `bool` is whether it is so."""
 
     program: Program  # its program, or the subcommand
@@ -414,10 +402,10 @@ class ProgramFacts:
     stays: bool = False  # it is harmless only if no command before it changes the folder
     direct: bool = False  # it is harmless only without wrappers and assignments
     relative: bool = False  # it reads a file by a relative name
-    reads_unknown: bool = False  # it reads files of unknown names
+    unnamed: bool = False  # it reads files that it does not name
 
 
-def examine(words: Sequence[Word], shell: Shell) -> ProgramFacts | None:
+def examine(words: Sequence[Word], shell: Shell) -> Facts | None:
     """Return what is known of the command *words*; None for an unknown program."""
     name = words[0].plain
     program = shell.programs.known.get(name)
@@ -440,7 +428,7 @@ def examine(words: Sequence[Word], shell: Shell) -> ProgramFacts | None:
     return known
 
 
-def _examine_behind_options(program: Program, rest: list[Word], shell: Shell) -> ProgramFacts:
+def _examine_behind_options(program: Program, rest: list[Word], shell: Shell) -> Facts:
     """Return the files of a command with options before its subcommand: `git -C a add b`."""
     at, folder = 0, ""
     while at < len(rest) and rest[at].plain[:1] == "-":
@@ -459,24 +447,20 @@ def _examine_behind_options(program: Program, rest: list[Word], shell: Shell) ->
     return evolve(known, harmless=False, opened=tuple(opened), stays=True)
 
 
-def _facts_of(program: Program, rest: list[Word], shell: Shell) -> ProgramFacts:
+def _facts_of(program: Program, rest: list[Word], shell: Shell) -> Facts:
     given = _split(program, rest)
     if program.runs:
         inner = shell.programs.known.get(given.operands[0].plain) if given.operands else None
-        reads_unknown = inner is not None and (
-            bool(inner.files) or _reads_named_file(inner, given.operands[1:])
-        )
+        more = inner is not None and (bool(inner.files) or _reads_more(inner, given.operands[1:]))
         # Behind `--` a program is named: `xargs --` is not read as `xargs`.
         alone = not given.operands and not (rest and rest[-1].plain == "--")
         harmless = given.options_known and (alone or bool(inner and inner.piped))
         harmless &= all(word.literal and not word.glob for word in rest)
-        return ProgramFacts(
-            program, harmless, stays=bool(inner and inner.stays), reads_unknown=reads_unknown
-        )
+        return Facts(program, harmless, stays=bool(inner and inner.stays), unnamed=more)
     ways = [program] if _is_harmless(program, rest, given) else []
     ways += (form for form in program.forms if _is_harmless(form, rest, _split(form, rest)))
     opened = _files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
-    if program.moves and not given.possible_files:
+    if program.moves and not given.named:
         opened = (ClaudeRedirection("~", writes=False, tool=shell.files.reads),)
     in_place, moves = False, 0
     if program.moves:
@@ -487,7 +471,7 @@ def _facts_of(program: Program, rest: list[Word], shell: Shell) -> ProgramFacts:
         named = [*dropwhile(lambda text: text[:1] == "-" and text not in ("-", "--"), plain)]
         moves = 0 if in_place else max(1, len(named) - (named[:1] == ["--"]))
     parents = _with_parents(given)
-    return ProgramFacts(
+    return Facts(
         program,
         bool(ways),
         opened,
@@ -501,7 +485,7 @@ def _facts_of(program: Program, rest: list[Word], shell: Shell) -> ProgramFacts:
     )
 
 
-def _reads_named_file(inner: Program, rest: list[Word]) -> bool:
+def _reads_more(inner: Program, rest: list[Word]) -> bool:
     """Whether a program behind `xargs` also reads a file that its own arguments name."""
     if inner.reads is Files.REST:
         return len(_split(inner, rest).operands) > 1
@@ -566,7 +550,7 @@ class FolderChanges:
         self.may_be_anywhere = False
         self._here: str | None = ""
 
-    def count_changes(self, known: ProgramFacts, words: Sequence[Word], *, first: bool) -> None:
+    def count_changes(self, known: Facts, words: Sequence[Word], *, first: bool) -> None:
         """Count the changes of folder of a command; *first*: it is the first of the script."""
         self.count += known.moves
         if known.in_place:

@@ -27,12 +27,7 @@ from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import Final, evolve
 from policy.hosts.claude.shell import bash, programs, simple
-from policy.hosts.claude.shell.doubtful import (
-    doubtful,
-    has_comment_line,
-    has_late_keyword,
-    has_unclear_end,
-)
+from policy.hosts.claude.shell.doubtful import doubtful, ends_unknown, has_late_keyword, hides_text
 from policy.hosts.claude.shell.match_texts import (
     MORE,
     ClaudeCommand,
@@ -132,10 +127,9 @@ class _ScriptReading:
         self.parts: list[CommandPart] = []
         self.files = [*_redirected_files(script.targets)]
         self.several_folders = False  # whether a command names several folders to change to
-        # Why no rule may allow a part, in addition to the ambiguities of the script.
+        # Why no rule may allow a part, in addition to the script's; if `unchecked`, any part.
         self.ambiguities: list[Ambiguity] = []
         names = [file.target or "" for file in script.targets]
-        # Whether no rule may allow any part.
         self.unchecked = any("\n" in name or simple.is_environment(name) for name in names)
         self._folders = programs.FolderChanges(text, shell)
         self._folder_commands: list[str] = []  # commands that change the folder
@@ -147,7 +141,7 @@ class _ScriptReading:
         self._written_names: list[str] = []  # names of files that commands write, perhaps of one
         self._exports = False  # whether a command sets a variable for those that follow
         self._read_only: list[bool] = []  # of each command, whether it changes no file
-        self._is_sequence = not (script.split or script.background or script.ambiguities)
+        self._is_list = not (script.split or script.background or script.ambiguities)
         self._edits = False  # whether the current command changes files
         # Whether no exact rule may allow a part: the text has several blanks, or a here-string.
         self._inexact = any(each in text for each in ("  ", "\t", "<<<"))
@@ -243,38 +237,29 @@ class _ScriptReading:
         inner = () if facts.script is None else self._read_nested(facts.script)
         harmless = self._add_files(facts, redirected_first=command.redirected_first)
         harmless &= not (command.redirected_first and (command.writes_file or self._edits))
-        harmless &= not (command.redirected and facts.only_assigns)
+        harmless &= not (command.redirected and facts.assigns)
         grantable = self._is_grantable(command, facts)
         text, matched, written = facts.texts
         self._exports |= facts.exports
-        matched = (*self._match_texts(command, text, matched), *inner)
+        matched = (*self._texts(command, text, matched), *inner)
         if text and (self._inexact or facts.gets_arguments):
             matched, text = (text, *matched), text + MORE
             written = tuple(each + MORE for each in written)
         return CommandPart(text, matched, grantable, harmless, written)
 
-    def _match_texts(
-        self, command: SimpleCommand, text: str, matched: Sequence[str]
-    ) -> Sequence[str]:
-        """Return the match texts of a command, given *text* for allow rules and some *matched*."""
-        if (
-            not text
-            and self._is_sequence
-            and len(command.words) == 1
-            and _ASSIGNMENT.match("".join(matched))
-        ):
-            matched = ()  # rules do not match a single assignment
+    def _texts(self, command: SimpleCommand, text: str, found: Sequence[str]) -> Sequence[str]:
+        """Return the match texts of a command, given *text* for allow rules and those *found*."""
+        if not text and self._is_list and len(command.words) == 1 and _SETS.match("".join(found)):
+            found = ()  # rules do not match a single assignment
         if "!" in self.text:
             whole = as_written(command.words)
             if re.search(rf"![ \t]+{re.escape(whole)}", self.text):
-                matched = (*matched, f"! {whole}")  # in a pipeline rules match it so
+                found = (*found, f"! {whole}")  # in a pipeline rules match it so
         if command.input_text:
             written = as_written(command.words)
-            fed = [
-                command.input_text.replace(written, each, 1) for each in (written, text, *matched)
-            ]
-            matched = tuple(dict.fromkeys((*matched, *fed)))
-        return matched
+            fed = [command.input_text.replace(written, each, 1) for each in (written, text, *found)]
+            found = tuple(dict.fromkeys((*found, *fed)))
+        return found
 
     def _read_nested(self, text: str) -> Sequence[str]:
         """Return the match texts of *text*, the nested script of a command, and add its files."""
@@ -286,19 +271,15 @@ class _ScriptReading:
 
     def _add_files(self, facts: simple.CommandFacts, *, redirected_first: bool) -> bool:
         """Add the files of a command, and return whether it is harmless."""
-        shell, program, known = self.shell, facts.examined, facts.program_facts
+        shell, program, known = self.shell, facts.examined, facts.known
         moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
         if known is None:
             if moves:
                 self._folders.follow(program)
-            return (
-                facts.only_assigns
-                and len(facts.words) == 1
-                and self._is_harmless_assignment(facts.words[0])
-            )
+            return facts.assigns and len(facts.words) == 1 and self._is_safe(facts.words[0])
         self._folders.count_changes(known, facts.words, first=not self.parts)
         self.several_folders |= known.moves > 1
-        if known.reads_unknown:
+        if known.unnamed:
             self._add_any_read()
         self._edits |= facts.edits
         self._folders.stays |= facts.edits and not known.opened
@@ -310,12 +291,11 @@ class _ScriptReading:
             files.append(file)
             if known.moves < programs.SEVERAL:
                 files += self._folders.elsewhere([file])
-
         if moves:  # the folder is looked up from the one before
             self._folders.follow(program)
         return self._is_harmless(facts, known, redirected_first=redirected_first)
 
-    def _is_harmless_assignment(self, word: Word) -> bool:
+    def _is_safe(self, word: Word) -> bool:
         """Whether *word* sets a harmless variable to a value that the host accepts."""
         variables = self.shell.variables
         name = word.raw.partition("=")[0].rstrip("+")
@@ -327,11 +307,7 @@ class _ScriptReading:
         )
 
     def _is_harmless(
-        self,
-        facts: simple.CommandFacts,
-        known: programs.ProgramFacts,
-        *,
-        redirected_first: bool,
+        self, facts: simple.CommandFacts, known: programs.Facts, *, redirected_first: bool
     ) -> bool:
         """Return whether a command is harmless, with the substitutions in its words."""
         program, text = known.program, self.text
@@ -378,7 +354,7 @@ class _ScriptReading:
         self._note(text, why)
 
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=(?!\()")
+_SETS = re.compile(r"[A-Za-z_]\w*\+?=(?!\()")
 
 
 def _possible_reads(words: Sequence[Word], tool: str) -> Iterator[ClaudeRedirection]:
@@ -423,7 +399,7 @@ def _read(text: str, shell: Shell) -> Script:
         for command in script.commands:
             words = (word.raw for word in command.words if "$" in word.raw)
             command.requoted = any(map(is_requoted, words))
-    script.unclosed |= has_unclear_end(text)
+    script.unclosed |= ends_unknown(text)
     odd = doubtful(text)
     if odd is not None and "#" in text:
         # The host may read commands in what looks like a comment.
@@ -432,7 +408,7 @@ def _read(text: str, shell: Shell) -> Script:
     if odd is not None:
         script.note(odd, DIFFER)
     for command in script.commands:
-        hidden = "\n" in text and has_comment_line(command.words)
+        hidden = "\n" in text and hides_text(command.words)
         ambiguous = bool(command.words) and simple.facts_of(command, script, shell).ambiguous
         if command.has_words_behind or hidden or ambiguous:
             script.note(as_written(command.words), DIFFER)
@@ -461,9 +437,7 @@ def _read_by_grammar(text: str, shell: Shell) -> Script:
     script.ambiguities = [Ambiguity("", why)]
     script.unread = True
     script.unclosed = unclosed or "((" in text
-    script.texts += dict.fromkeys(
-        beginning for each in _SEPARATOR.split(text) for beginning in _beginnings(each)
-    )
+    script.texts += dict.fromkeys(one for each in _SPLIT.split(text) for one in _beginnings(each))
     return script
 
 
@@ -477,6 +451,6 @@ def _beginnings(statement: str) -> Iterator[str]:
 
 _NO_PROGRAM: Final = re.compile(r"\d*[<>]|\w+\+?=")
 _LEADING: Final = re.compile(r"\A(?:[!({\s]|(?:if|then|elif|else|while|until|do)\s)*")
-_SEPARATOR: Final = re.compile(r"\s*(?:[;|\n]+|&(?![>&])|&&)\s*")
+_SPLIT: Final = re.compile(r"\s*(?:[;|\n]+|&(?![>&])|&&)\s*")
 
 _NO_GRAMMAR = "is not looked into without a grammar: the extra `bash` is not installed"

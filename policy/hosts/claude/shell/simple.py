@@ -184,7 +184,7 @@ def _script_of(words: Sequence[Word]) -> str | None:
 
 
 def _is_harmless(
-    facts: programs.ProgramFacts, words: Sequence[Word], program: Sequence[Word], shell: Shell
+    facts: programs.Facts, words: Sequence[Word], program: Sequence[Word], shell: Shell
 ) -> bool:
     """Return whether a command is harmless by its own words; *facts* are about *program*."""
     if not facts.harmless or is_evaluated(program):
@@ -268,7 +268,7 @@ class CommandFacts:
             text, _, written = _texts(quoted, prefix, quoted[begins:], shell)
             self.texts = text, matched, written
         self.script = _script_of(program)  # `ls` of `bash -c ls`
-        self.only_assigns = all(map(is_assignment, words))  # whether it is assignments alone
+        self.assigns = all(map(is_assignment, words))  # whether it is assignments alone
         self.changes_folder = program[0].plain in shell.kinds.movers  # whether it may change folder
         self.uses_repository = programs.uses_repository(program, shell)  # a git repository
         # Names of files that it may write, perhaps of a repository.
@@ -286,12 +286,8 @@ class CommandFacts:
         outer = shell.programs.known.get(words[0].plain)
         self.examined = examined = words if outer is not None and outer.runs else program
         self.edits = examined[0].plain in (shell.kinds.planting | shell.kinds.scripted)
-        self.program_facts = programs.examine(
-            with_bare_globs(examined) if anew else examined, shell
-        )
-        self.harmless = self.program_facts is not None and _is_harmless(
-            self.program_facts, words, examined, shell
-        )
+        self.known = programs.examine(with_bare_globs(examined) if anew else examined, shell)
+        self.harmless = self.known is not None and _is_harmless(self.known, words, examined, shell)
         self._judge(prefix, shell)
 
     def _judge(self, prefix: CommandPrefix, shell: Shell) -> None:
@@ -302,7 +298,7 @@ class CommandFacts:
             prefix_length >= limits.NESTING
             or is_evaluated(program)
             or any(map(is_expanded, words[: prefix_length + 1]))
-            or (len(words) > 1 and self.only_assigns)
+            or (len(words) > 1 and self.assigns)
             or _begins_statement(words, prefix_length)
         )
         # Whether its first word is no name of a program.
