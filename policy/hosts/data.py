@@ -88,8 +88,8 @@ class FindingTexts:
     ) -> Finding:
         """Return the finding *code* at *span*, or in *file* without a place.
 
-        *case* is one of several messages, *help* how to mend it where the data cannot say, and
-        *words* stand for the names in braces.
+        *case* selects one of several messages, *help* replaces the help of the data, and *words*
+        replace the names in braces.
         """
         texts = data_table(self.package, "findings")[code]
         texts = {**texts, **texts[case]} if case else texts

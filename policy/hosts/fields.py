@@ -59,7 +59,7 @@ class ErrorTexts:
         file: str = "",
         **words: object,
     ) -> HostError:
-        """Return the error of a *kind*, where *words* stand for the names in braces."""
+        """Return the error of a *kind*; *words* replace the names in braces."""
         text = host_table(self.host, "errors")[kind][case]
         message, *helps = [text] if isinstance(text, str) else text
         help_ = "".join(helps).format(**words)
@@ -257,7 +257,7 @@ class Fields:
     ) -> Fields:
         """Return the keys of the document that *read* returns.
 
-        That it is no mapping is reported *at* a place, by default the document, as HostErrors.
+        Raises HostErrors *at* a place, by default the document, if that is no mapping.
         """
         try:
             node = read()

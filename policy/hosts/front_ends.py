@@ -78,7 +78,7 @@ def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]
 def front_ends(
     user: str = "", managed: str = "", start: StartPlace | None = None
 ) -> tuple[FrontEnd, ...]:
-    """Return the front ends, that of Claude Code with files beside a project.
+    """Return the front ends; that of Claude Code also reads files outside of projects.
 
     These are in the folders of a user, e.g. ``~/.claude``, and of an administrator, e.g.
     ``/etc/claude-code``; "" is none. Without *start* a session is started in each folder with files
@@ -104,7 +104,7 @@ def front_ends(
 
 
 def read_beside(start: StartPlace, hosts: Collection[str]) -> tuple[Path, ...]:
-    """Return what a session of *hosts* reads that is in no folder of its checkout, and is there."""
+    """Return the existing files outside of its checkout that a session of *hosts* reads."""
     if "claude-code" not in hosts:
         return ()
     from policy.hosts.claude import discovery  # noqa: PLC0415  # as above

@@ -1,7 +1,7 @@
 """Patterns as people write them in rules.
 
-What a language cannot say is said by a smaller pattern, or none, where it grants, and by a larger
-one where it denies or asks.
+A pattern that a language cannot express becomes a smaller one, or none, in an allow rule, and a
+larger one in a deny or ask rule.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SLASHES: Final = frozenset("/\\")
 
 
 def stars(pattern: Pattern, effect: Effect) -> str | None:
-    """Return *pattern* with ``*`` for any text; None where nothing of it can be said."""
+    """Return *pattern* with ``*`` for any text; None if it cannot be expressed."""
     pieces = [_star(token, effect) for token in pattern.tokens]
     known = [piece for piece in pieces if piece is not None]
     return "".join(known) if len(known) == len(pieces) else None
@@ -39,7 +39,7 @@ def path(pattern: Pattern, cwd: str, home: str, effect: Effect) -> tuple[str, st
     """Return where a pattern of paths is anchored, and its glob below that.
 
     The anchor is ``cwd``, ``home`` or ``root``. The glob is one of ``.gitignore`` that begins with
-    a slash; "" is the anchor with all below it. None where nothing of it can be said.
+    a slash; "" is the anchor with all below it. None if it cannot be expressed.
     """
     tokens = list(pattern.tokens)
     anchor = "root"
@@ -77,7 +77,7 @@ def _glob(token: Token, effect: Effect) -> str | None:
     if isinstance(token, Run):
         return "*" if "/" in token.excluded else "**"
     if isinstance(token, Alternatives):
-        return None  # who can say several globs is given each by itself
+        return None  # a caller splits these first
     if token.characters <= _SLASHES:
         return "?" if token.negated else "/"
     letters = {folded(letter) for letter in token.characters}
@@ -87,7 +87,7 @@ def _glob(token: Token, effect: Effect) -> str | None:
 
 
 def host(pattern: Pattern, effect: Effect) -> str | None:
-    """Return a pattern of host names; None where nothing of it can be said."""
+    """Return a pattern of host names; None if it cannot be expressed."""
     tokens = pattern.tokens
     if tokens == (Gap.ANY,):
         return "*"

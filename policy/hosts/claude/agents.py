@@ -1,7 +1,7 @@
-"""Agent definitions: Markdown with front matter, and what is wrong with them.
+"""Agent definitions: Markdown with front matter, and the mistakes in it.
 
-The host skips without a word a file with no name or description, YAML that it cannot mend, and
-unknown keys (2.1.329, observed): an agent keeps what a list under a misspelt key should take away.
+The host silently skips a file without name or description, YAML that it cannot repair, and unknown
+keys (2.1.329, observed). So a list under a misspelt key takes no tool away.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from policy.language.syntax import Agents, Matcher
 
 
 def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:
-    """Return what the host reads of *header*, None for nothing, and what is wrong with it."""
+    """Return *header* as the host reads it, or None, and the mistake in it, if there is one."""
     from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415  # where there are agents alone
 
     error = None
@@ -36,10 +36,10 @@ def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:
         read_yaml(header.source, header.start, header.end)
     except PolicyError as mistake:
         error = mistake
-    return _loosely(header) or _mended(header), error
+    return _read_or_none(header) or _repaired(header), error
 
 
-def _loosely(part: Span, plain: Mapping[int, int] | None = None) -> Node | None:
+def _read_or_none(part: Span, plain: Mapping[int, int] | None = None) -> Node | None:
     from policy.files.yaml_nodes import read_loosely  # noqa: PLC0415  # where there are agents alone
 
     try:
@@ -51,26 +51,26 @@ def _loosely(part: Span, plain: Mapping[int, int] | None = None) -> Node | None:
 _ENTRY: Final = re.compile(r"[A-Za-z_-]+:[ \t]+([^\n\r\u2028\u2029]+)")
 _SPECIAL: Final = re.compile(r"[{}\[\]*&#!|>%@`]|: |^,")
 _IN_QUOTES: Final = re.compile(r"\".*\"|'.*'")
-# A list in brackets stays one, where it is a list.
+# A list in brackets needs no quotes.
 _LIST: Final = re.compile(r"\[[^\[\]]*\][ \t]*")
 
 
 def _needs_quotes(value: str) -> bool:
     if not _SPECIAL.search(value) or _IN_QUOTES.fullmatch(value):
         return False
-    is_list = _LIST.fullmatch(value) and _loosely(Source("", value).whole())
+    is_list = _LIST.fullmatch(value) and _read_or_none(Source("", value).whole())
     return not isinstance(is_list, SequenceNode)
 
 
-def _mended(header: Span) -> Node | None:
-    """Return what the host reads with quotes around the values that need them."""
+def _repaired(header: Span) -> Node | None:
+    """Return *header* as read with quotes around the values that need them; None if unreadable."""
     values, at = dict[int, int](), header.start
     for line in header.text.split("\n"):
         found = _ENTRY.fullmatch(line)
         if found and _needs_quotes(found[1]):
             values[at + found.start(1)] = at + len(line)
         at += len(line) + 1
-    node = _loosely(header, values)
+    node = _read_or_none(header, values)
     if node is None:
         return None
     read = {(each.span.start, each.span.end) for each in walk(node)}
@@ -78,10 +78,10 @@ def _mended(header: Span) -> Node | None:
 
 
 def read_list(node: Node | None, key: str) -> tuple[DeclaredTools, list[Finding]]:
-    """Return the list that the value of *key* is, and what is wrong with it.
+    """Return the list of tools at *key*, and the findings about it.
 
-    A string, and each entry of a list, is cut at commas and spaces outside parentheses, and not at
-    tabs and line breaks. What is empty or no text is no entry (2.1.329, observed).
+    The host cuts a string, and each entry of a list, at commas and spaces outside parentheses, and
+    skips an entry that is empty or no text (2.1.329, observed).
     """
     if node is None:
         return DeclaredTools(Presence.ABSENT), []
@@ -136,12 +136,12 @@ def entries_in(text: str) -> Iterator[tuple[int, int]]:
 
 
 def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
-    """Yield why the host leaves an agent out: its guard cannot be loaded (2.1.329, observed)."""
+    """Yield the mistakes in hooks for which the host skips an agent (2.1.329, observed)."""
     given = front.get("hooks")
     for entry in front.entries:
         is_scanned = entry.name not in {"hooks", *known_hooks.UNSCANNED}
         groups = entry.name not in known_hooks.EVENTS
-        if is_scanned and _guards(entry.name, entry.value, groups=groups):
+        if is_scanned and _has_guards(entry.name, entry.value, groups=groups):
             yield ShapeMistake("it below `hooks`", f"`{entry.name}`", entry.value)
     if given is None or not value_of(given):
         return
@@ -152,13 +152,13 @@ def unloadable(front: MappingNode) -> Iterator[ShapeMistake]:
     for entry in given.entries:
         listed = isinstance(entry.value, SequenceNode)  # as those of a misspelt event
         is_event = entry.name in known_hooks.EVENTS
-        if not is_event and _guards(entry.name, entry.value, groups=not listed):
+        if not is_event and _has_guards(entry.name, entry.value, groups=not listed):
             yield ShapeMistake("an event", "what guards calls", entry.value)
     yield from read_hooks(given)[1]
 
 
-def _guards(key: str, value: Node, *, groups: bool) -> bool:
-    """Return whether hooks that guard calls are somewhere at *key*, or *groups* of any hooks."""
+def _has_guards(key: str, value: Node, *, groups: bool) -> bool:
+    """Return whether *value*, at *key*, has hooks that guard calls, or any hooks in *groups*."""
     mappings = [each for each in walk(value) if isinstance(each, MappingNode)]
     inner = ((entry.name, entry.value) for each in mappings for entry in each.entries)
     named = any(n in known_hooks.GUARDS and _has_hooks(node) for n, node in ((key, value), *inner))
@@ -224,7 +224,7 @@ _OWN_KEYS: Final = ("tools", "disallowedTools", "color", "permissionMode")
 
 
 def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
-    """Return whether a file has the front matter of an agent; *certainly* with a key of its own."""
+    """Return whether a file has the header of an agent; *certainly*: a key of agents alone."""
     header = header_of(source)
     if "\nname:" not in header or "\ndescription:" not in header:
         return False
@@ -237,7 +237,7 @@ _SKIPPED: Final = "the host leaves the file out, so there is no such agent"
 def read_agent(
     source: Source, *, plugin: bool = False, unnamed: str = ""
 ) -> tuple[Definition | None, list[Finding]]:
-    """Return the agent of *source*, *unnamed* if it has no name, and what is wrong with it."""
+    """Return the agent of *source*, called *unnamed* if it has no name, and its findings."""
     try:
         front = split_front_matter(source)
     except PolicyError as error:
@@ -248,8 +248,8 @@ def read_agent(
     node, mistake = read_header(front.header)
     findings: list[Finding] = []
     if mistake is not None:
-        mended = "the host reads it anyway, with quotes around what needs them"
-        consequence = _SKIPPED if node is None else mended
+        repaired = "the host reads it anyway, with quotes around what needs them"
+        consequence = _SKIPPED if node is None else repaired
         findings += Finding.of(mistake, "bad-front-matter", consequence=consequence)
     if isinstance(node, MappingNode):
         return _Reader(node, front.opening, plugin, unnamed, findings).read(), findings
@@ -324,7 +324,7 @@ class _Reader:
         return listed
 
     def _kept(self, key: str) -> Node | None:
-        """Return the value of a key that agents of plugins do not have."""
+        """Return the value of a key that the host ignores in agents of plugins."""
         value = self.node.get(key)
         if value is None or not self.plugin:
             return value
@@ -356,5 +356,5 @@ class _Reader:
 
 
 def letters_of(key: str) -> str:
-    """Return the letters of a key, small."""
+    """Return the letters of a key in lower case."""
     return "".join(filter(str.isalpha, key)).casefold()

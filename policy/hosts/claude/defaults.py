@@ -1,4 +1,4 @@
-"""Entries that no rule stands for: what Claude Code 2.1.329 denies, asks for or allows by itself.
+"""Entries without a rule: what Claude Code 2.1.329 denies, asks for or allows by itself.
 
 `policy.hosts.claude.rulesets` puts them in order with those of rules.
 """
@@ -32,20 +32,19 @@ _EDITING: Final = known.FILE_TOOLS["Edit"]
 def _names(
     globs: Iterable[str], *, below: bool = True, spelled: bool = False
 ) -> Iterator[tuple[Token, ...]]:
-    """Yield globs, each behind its slash, with what lies *below* them and how systems spell it."""
+    """Yield the tokens of *globs*, with all *below* them, or as systems may have *spelled* them."""
     for glob in globs:
         (pattern,) = notations.paths("/" + glob, fold=True)
         tokens = pattern.tokens if below else pattern.tokens[:-1]
         yield tuple(_spelled(tokens)) if spelled else tokens
 
 
-# The letters, not of ASCII, whose capital or small letter is: an `i` without its dot, the long `s`
-# and the sign for kelvin.
+# Letters whose capital or small letter is in ASCII: `i` without a dot, long `s`, the kelvin sign.
 _OTHERS = {each[0]: OneOf(frozenset(each)) for each in ("i\u0131", "s\u017f", "k\u212a")}
 
 
 def with_others(text: str) -> Iterator[Token]:
-    """Yield *text*, folded, with a set for each letter that some programs take others for."""
+    """Yield *text* in lower case, with a set for each letter that some programs read for others."""
     for letter in folded(text):
         yield _OTHERS.get(letter, letter)
 
@@ -76,21 +75,21 @@ def _guarded_files() -> tuple[Pattern, ...]:
         for name in guarded.MANAGED_FILES
         for pattern in notations.paths("/" + name, folder, fold=True)
     )
-    # Names with characters that a system ignores stand behind those that people know.
+    # Names with ignored characters come behind those that people know.
     invisible = _anywhere(_names([f"*[{guarded.IGNORED}]*"]))
     return (*_misread_files(), *of_administrators, _anywhere((*folders, *files)), invisible)
 
 
 @cache
 def _guarded_last() -> tuple[Pattern, ...]:
-    """Return those in the guarded folder in which one is left open."""
+    """Return the files in the guarded folder that contains an unguarded one."""
     return (_anywhere(_names([guarded.GUARDED_LAST], spelled=True)),)
 
 
 @cache
 def _misread_files() -> tuple[Pattern, ...]:
-    """Return the files whose names Windows reads as those of others, a pattern for each kind."""
-    # What lies below one that ends as a device does is none.
+    """Return the files whose names Windows reads as other names, a pattern for each kind."""
+    # A file below the name of a device is not misread.
     ends = _anywhere(_names(guarded.MISREAD_ENDS, below=False))
     return (*(_anywhere(_names(globs)) for globs in guarded.MISREAD), ends)
 
@@ -108,7 +107,7 @@ def built_in(
     reason: Reason = Reason.DEFAULT,
     why: str = "built in",
 ) -> Entry:
-    """Return an entry that comes of no rule."""
+    """Return an entry without a rule."""
     return Entry(tool, effect, pattern, reason=reason, rule=f"{tool} ({why})")
 
 
@@ -120,14 +119,14 @@ def below(folder: str) -> Pattern:
 def inside(
     folders: Iterable[str], tool: str, effect: Effect, reason: Reason, why: str = "working folder"
 ) -> Iterator[Entry]:
-    """Yield what allows *tool* all in *folders*, but gets *effect* where a name leads out."""
+    """Yield entries that allow *tool* in *folders*; a name that leads out of them gets *effect*."""
     yield built_in(tool, effect, _leading_out(), reason, "ambiguous name")
     for folder in folders:
         yield built_in(tool, Effect.ALLOW, below(folder), why=why)
 
 
 def defaults(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what is allowed, or asked for, where no rule says so."""
+    """Yield the entries for calls that no rule matches."""
     judged, reason = session.is_judged(mode), session.reason(mode)
     if judged:
         for tool in _READING:
@@ -141,7 +140,7 @@ def defaults(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     yield from _fetched_from(known.PREAPPROVED if hosts is None else hosts)
     for skill in session.skills.values():
         if skill.asked and not skill.typed:
-            for name in _called(skill):
+            for name in _skill_names(skill):
                 yield built_in("Skill", Effect.ASK, Pattern.exactly(name), reason, "lists tools")
     yield from agents(session, mode)
     for tool in sorted(known.UNASKED - {"Agent"} - (_JUDGED if judged else frozenset())):
@@ -152,21 +151,21 @@ _JUDGED: Final = frozenset({"CronCreate", "CronDelete", "ScheduleWakeup", "SendM
 
 
 def skills_of_users(session: ClaudeSession) -> Iterator[Entry]:
-    """Yield the skills that the host lets no agent invoke, whatever rules and modes say."""
+    """Yield denials of the skills that only a user may invoke, whatever rules and modes say."""
     for skill in session.skills.values():
         if skill.typed:
-            for name in _called(skill):
+            for name in _skill_names(skill):
                 pattern, why = Pattern.exactly(name), "for the user alone"
                 yield built_in("Skill", Effect.DENY, pattern, Reason.UNAVAILABLE, why)
 
 
-def _called(skill: Skill) -> Iterator[str]:
+def _skill_names(skill: Skill) -> Iterator[str]:
     for name in filter(None, (skill.name, skill.called)):
         yield from (name, f"/{name}")
 
 
 def agents(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield which agents there are to be started."""
+    """Yield the entries for starting agents."""
     if session.is_judged(mode):
         # The model is asked before the host checks whether there is such an agent.
         yield built_in("Agent", Effect.ASK, reason=Reason.CLASSIFIER)
@@ -180,14 +179,13 @@ def agents(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 
 def removals(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what says of every removal that it is critical, or that others decide."""
+    """Yield the entries for removals: critical ones first, and then all others."""
     effect = Effect.DENY if session.is_judged(mode) else Effect.ASK
     reason, tool = Reason.PROTECTED, known.OPERAND_REMOVE
     for tokens in _critical(session):
         pattern = Pattern.of(PatternKind.PATH, tokens)
         yield built_in(tool, effect, pattern, reason, "critical path")
-    # What a script removes that stands in an argument is asked for where a rule denies it,
-    # but no rule is asked for a name that a shell might expand.
+    # A deny rule applies to the removals of a nested script, except to names with expansions.
     expanded = [(Gap.ANY, one, Gap.ANY) for one in "*?{}$`"]
     for tokens in (*expanded, (Gap.ANY, "[", Gap.ANY, "]", Gap.ANY)):
         pattern = Pattern.of(PatternKind.PATH, tokens)
@@ -199,7 +197,7 @@ def removals(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 
 def _critical(session: ClaudeSession) -> Iterator[tuple[Token, ...]]:
-    """Yield what must not be removed: with what an added folder is in, it must not be emptied."""
+    """Yield the paths that must not be removed, and the folders that must not be emptied."""
     yield from (("/", Gap.PART), ("/", Gap.PART, "/*"), ("",))
     removed = dict.fromkeys(_upwards(session.options.home, session.options.cwd))
     yield from ((path,) for path in removed)
@@ -208,7 +206,7 @@ def _critical(session: ClaudeSession) -> Iterator[tuple[Token, ...]]:
 
 
 def _upwards(*folders: str) -> Iterator[str]:
-    """Yield folders, and each that they are in but for the root."""
+    """Yield *folders*, and the folders above each but the root."""
     for folder in folders:
         path = folded(folder)
         while path:
@@ -228,20 +226,20 @@ def _fetched_from(hosts: tuple[str, ...]) -> tuple[Entry, ...]:
 
 
 def reads_inside(session: ClaudeSession) -> Iterator[Entry]:
-    """Yield what keeps reads inside."""
+    """Yield the entries that keep reads in working folders."""
     # Any word of a command may be the name of a file that a rule denies.
     for line in session.lines:
         if (line.entry.tool, line.entry.effect) == (known.OPERAND_READ, Effect.DENY):
             yield line.entry
     for tool in known.READING:
-        # What a tool may not read, a command asks for.
+        # A file tool is denied, a command is asked for.
         effect = Effect.DENY if tool in _READING else Effect.ASK
         yield from inside(session.fenced, tool, effect, Reason.PROTECTED)
         yield built_in(tool, effect, reason=Reason.PROTECTED, why="outside reads are blocked")
 
 
 def edits_inside(session: ClaudeSession) -> Iterator[Entry]:
-    """Yield what keeps edits inside, and denies those of settings, which could lift that."""
+    """Yield the entries that keep edits in working folders, and deny edits of settings."""
     for tool in _EDITING:
         for pattern in notations.paths("**/.claude/settings*.json", fold=True):
             yield built_in(tool, Effect.DENY, pattern, Reason.PROTECTED, "settings are kept")
@@ -250,17 +248,17 @@ def edits_inside(session: ClaudeSession) -> Iterator[Entry]:
         yield built_in(tool, Effect.DENY, reason=Reason.PROTECTED, why="outside edits are blocked")
 
 
-def held(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what the host guards, and what it asks for until a plan is agreed to."""
+def before_rules(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+    """Yield the entries before allow rules: for guarded files, and in a plan for all edits."""
     if session.guarded:
         yield from _guards(session, mode)
     if is_plan(mode):
-        effect = Effect.DENY if session.asks_nobody(mode) else Effect.ASK
+        effect = Effect.DENY if session.never_asks(mode) else Effect.ASK
         yield from (built_in(tool, effect) for tool in ("Edit", "Write", "NotebookEdit", "mcp__*"))
 
 
 def _guards(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what is asked for before a guarded file is written."""
+    """Yield the entries that ask before a guarded file is written."""
     reason = Reason.CLASSIFIER if session.is_judged(mode) else Reason.PROTECTED
     given = session.options.flag
     if given is not None and given.name.startswith("/"):
@@ -268,7 +266,7 @@ def _guards(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         yield from _guarded((settings,), reason)
     yield from _guarded(_guarded_files(), reason)
     if not is_plan(mode):
-        yield from _of_work_trees(session, mode)
+        yield from _in_worktrees(session, mode)
     yield from _guarded(_guarded_last(), reason)
 
 
@@ -281,8 +279,8 @@ def _guarded(files: tuple[Pattern, ...], reason: Reason) -> tuple[Entry, ...]:
     )
 
 
-def _of_work_trees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what rules and the mode allow of the one folder that no guard is on."""
+def _in_worktrees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+    """Yield what rules and the mode allow in the one unguarded folder, `.claude/worktrees`."""
     elsewhere = session.options.links.keys() - guarded.LINKED.keys()
     for line in () if elsewhere else session.lines:
         entry = line.entry
@@ -297,7 +295,7 @@ def _of_work_trees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 
 def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what is asked for because a name is odd, unless every such call is allowed.
+    """Yield the entries that ask for ambiguous names of files.
 
     In the program a rule about paths allows a name that leads out of its folder.
     """
@@ -334,8 +332,8 @@ def power_shell_removals() -> tuple[Entry, ...]:
     )
 
 
-def led_out(session: ClaudeSession) -> Iterator[Entry]:
-    """Yield what asks for edits through links that lead out, until rules allow both names."""
+def edits_by_links(session: ClaudeSession) -> Iterator[Entry]:
+    """Yield the entries that ask for edits by links to files outside the working folders."""
     for link, target in session.options.links.items():
         if not any(f"{target}/".startswith(f"{folder}/") for folder in session.folders):
             for tool in _EDITING:

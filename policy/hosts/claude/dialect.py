@@ -54,7 +54,7 @@ _SHELL: Final = Shell(
 _EDITING_SHELL: Final = evolve(_SHELL, programs=programs.EDITING_PROGRAMS)
 
 
-@lru_cache(maxsize=64)  # one object for all that is equal: much is remembered by it
+@lru_cache(maxsize=64)  # one object for all equal ones, a key of caches
 def _shell_below(cwd: str, home: str, edits: bool) -> Shell:  # noqa: FBT001  # one question
     """Return what a session in the folder *cwd* knows of commands, in a mode that *edits*."""
     shell = _EDITING_SHELL if edits else _SHELL
@@ -63,12 +63,12 @@ def _shell_below(cwd: str, home: str, edits: bool) -> Shell:  # noqa: FBT001  # 
 
 def dialect(session: ClaudeSession, mode: str) -> Dialect:
     """Return how calls are read in *mode*."""
-    return session.remembered(("dialect", mode), lambda: _known(_dialect(session, mode)))
+    return session.cached(("dialect", mode), lambda: _shared(_dialect(session, mode)))
 
 
 @lru_cache(maxsize=64)
-def _known(dialect: Dialect) -> Dialect:
-    """Return the same one for all that are equal, since tables of each are compared often."""
+def _shared(dialect: Dialect) -> Dialect:
+    """Return one object for all equal dialects, which tables compare often."""
     return dialect
 
 

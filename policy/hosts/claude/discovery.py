@@ -138,19 +138,19 @@ class Role:
     assumed: str = ""  # why that is a guess, or ""
     error: PolicyError | None = None  # why it cannot be read, or None
     above: bool = False  # whether it is of a folder above the project
-    beside: bool = False  # whether it is of a user or an administrator, who keep theirs elsewhere
+    beside: bool = False  # whether it is a file of a user or an administrator
 
 
 @define
 class FoundProject:
-    """A project."""
+    """A folder with files of the host, or one in which a session is started."""
 
     root: str  # its folder
     # In the order of their paths, behind them those of folders above.
     files: list[Role] = field(factory=list)
     # Settings of folders above, which are not in force in it.
     passed: list[Role] = field(factory=list)
-    # Why the host does not load plugins that lie there, or elsewhere in no project.
+    # Why the host does not load plugins in it, or in a folder of no project.
     refused: list[PolicyError] = field(factory=list)
     is_home: bool = False  # whether it is the home folder of a user
     # Names of the MCP servers that ``.mcp.json`` configures, as the host calls them.
@@ -275,7 +275,7 @@ def _role_below(segments: list[str]) -> tuple[str, str, str]:
 
 
 def _unread_role(segments: list[str]) -> tuple[str, str, str]:
-    """Return the same of what is not read here, such as a link out of the tree, and may count."""
+    """Return the same for a file that cannot be read, such as a link out of the tree."""
     if FOLDER not in segments:
         return "", "", ""
     at = len(segments) - 1 - segments[::-1].index(FOLDER)
@@ -308,7 +308,7 @@ _STRAY_SKILL: Final = (
 
 
 def _strays(tree: Tree) -> Iterator[tuple[str, Role]]:
-    """Yield what is written as the host wants it, in a tree with no folder of the host."""
+    """Yield agents, skills and settings in a tree without `.claude`, by what the files hold."""
     files = {path: path.split("/") for path in tree.paths()}
     if any(FOLDER in segments for segments in files.values()):
         return
@@ -383,7 +383,7 @@ OF_ADMINISTRATORS: Final = frozenset({".claude", "managed-settings.d", "managed-
 
 
 def read_beside(start: StartPlace) -> tuple[Path, ...]:
-    """Return what a session also reads that is in no folder of its checkout, and is there."""
+    """Return the existing files outside of its checkout that a session reads."""
     folders = [(each, OF_ABOVE) for each in start.above]
     if start.main is not None:
         folders.append((start.main, OF_MAIN))
@@ -423,10 +423,10 @@ class _Placed(Tree):
 
 
 def user_roles(tree: Tree) -> list[Role]:
-    """Return what is read of the folder of a user, ``~/.claude``."""
+    """Return the files that are read in the folder of a user, ``~/.claude``."""
     return [
         evolve(role, scope="user") if role.kind == "settings" else role
-        for role in _beside(_Placed(tree, f"~/{FOLDER}"), "~")
+        for role in _roles_outside(_Placed(tree, f"~/{FOLDER}"), "~")
         if (role.kind, role.scope) != ("settings", "local")
     ]
 
@@ -437,17 +437,17 @@ def main_roles(tree: Tree) -> list[Role]:
 
 
 def above_roles(tree: Tree) -> list[Role]:
-    """Return what *tree* holds, ``.claude`` of a folder above that is in no checkout."""
+    """Return the files of *tree*, the ``.claude`` of a folder above that is in no checkout."""
     folder = "" if tree.root is None else tree.root.parent.as_posix()
-    return _beside(_Placed(tree, f"{folder}/{FOLDER}"), folder)
+    return _roles_outside(_Placed(tree, f"{folder}/{FOLDER}"), folder)
 
 
 def managed_roles(tree: Tree) -> list[Role]:
-    """Return what is read of the folder of an administrator, e.g. ``/etc/claude-code``."""
+    """Return the files that are read in the folder of an administrator, ``/etc/claude-code``."""
     placed = _Placed(tree, _MANAGED)
-    roles = [role for role in _beside(placed, _MANAGED) if role.kind != "settings"]
+    roles = [role for role in _roles_outside(placed, _MANAGED) if role.kind != "settings"]
     refused = {problem.path for problem in placed.problems()}
-    # What a later part says counts before what an earlier one does, or the file itself.
+    # A later part counts before an earlier one, and before the file itself.
     for path in sorted(placed.named(), key=lambda path: (path != _WHOLE, path), reverse=True):
         folder, _, part = path.removeprefix(f"{_MANAGED}/").rpartition("/")
         is_part = folder == "managed-settings.d" and part.endswith(".json") and part[0] != "."
@@ -457,7 +457,7 @@ def managed_roles(tree: Tree) -> list[Role]:
     return roles
 
 
-def _beside(tree: Tree, root: str) -> list[Role]:
+def _roles_outside(tree: Tree, root: str) -> list[Role]:
     found = [role for each in discover(tree) if each.root == root for role in each.files]
     own = (role for role in found if not (role.assumed or role.above))
     return [evolve(role, above=True, beside=True) for role in own]

@@ -46,7 +46,7 @@ def load(tree: Tree, options: ClaudeOptions | None = None) -> tuple[Project, ...
     started = options.cwd or any(each is not None for each in (*given, *beside))
     if not found and started:
         found = (FoundProject(""),)
-    apart = {each.root: tuple(_apart(each, found, options)) for each in found}
+    apart = {each.root: tuple(_folder_findings(each, found, options)) for each in found}
     if options.start is not None:
         found = tuple(each for each in found if each.root == options.start)
     return tuple(
@@ -55,17 +55,17 @@ def load(tree: Tree, options: ClaudeOptions | None = None) -> tuple[Project, ...
     )
 
 
-def _apart(
+def _folder_findings(
     found: FoundProject, others: Iterable[FoundProject], options: ClaudeOptions
 ) -> Iterator[Finding]:
-    """Yield the settings that are not in force all over the tree, or where a session starts."""
+    """Yield findings about settings that are not in force in the whole tree, or for the session."""
     if options.start is None:
         what = f"holds for sessions that are started in `{found.root}`, and no others"
         apart = found.files if found.root and not found.is_home else []
     else:
         what = f"is not read by a session that is started in `{found.root or '.'}`"
         read = {each.path for each in found.files}
-        along = [o for o in others if o is not found and _is_along(o.root, found.root)]
+        along = [o for o in others if o is not found and _is_nested(o.root, found.root)]
         roles = (role for other in along for role in other.files)
         apart = [role for role in roles if role.path not in read]
         apart = apart if found.root == options.start else []
@@ -81,7 +81,7 @@ def _apart(
             yield find("settings-of-folder", what=what, more=more, file=role.path)
 
 
-def _is_along(one: str, other: str) -> bool:
+def _is_nested(one: str, other: str) -> bool:
     """Return whether one of two folders is in the other."""
     one, other = sorted((f"/{one}/", f"/{other}/"), key=len)
     return other.startswith(one.replace("//", "/"))
@@ -89,7 +89,7 @@ def _is_along(one: str, other: str) -> bool:
 
 @frozen
 class ClaudeFrontEnd:
-    """Reads files by *options*, e.g. beside those of a user."""
+    """Reads projects with *options*, such as the files of a user."""
 
     options: ClaudeOptions
     HOST = HOST
@@ -182,7 +182,7 @@ def _agents(built: ClaudeSession) -> OnDemand[AgentEntry]:
 def _elsewhere(
     found: FoundProject, options: ClaudeOptions, built: ClaudeSession, top: Path | None
 ) -> Iterator[str]:
-    """Yield what also counts for a session, and was not read."""
+    """Yield what else a session reads that was not read here."""
     if built.granted:
         yield f"skills that an agent invokes (`{TURN}` has what all of them allow)"
     if options.start is None and top is not None and (top / found.root).is_dir():
@@ -197,7 +197,7 @@ def _elsewhere(
 
 
 def _bare(found: FoundProject, options: ClaudeOptions) -> Project:
-    """Return what a session does in a folder that holds none of these files."""
+    """Return the project of a session in the same folder without its files."""
     above = [role for role in found.files if role.above]
     return _project(FoundProject(found.root, above, found.passed), options)
 
@@ -280,7 +280,7 @@ class _Files:
                 self.skills[role.scope] = evolve(skill, folder=folder)
 
     def _unread(self, role: Role, error: PolicyError) -> None:
-        """Note what cannot be read; start no agent that it, or a file in a folder, may define."""
+        """Note a file or folder that cannot be read; the agents that it may define get no tools."""
         consequence = "nothing it says is in force here"
         if role.kind == "settings":
             self.settings.append(Settings(role.scope, unknown=True))
@@ -296,7 +296,7 @@ class _Files:
         self.findings += Finding.of(error, "unreadable-file", consequence=consequence)
 
     def _is_taken(self, name: str, role: Role) -> bool:
-        """Return whether another file counts: the nearest, but for those of an administrator."""
+        """Return whether another file defines the agent: a nearer one, or an administrator's."""
         earlier = self.definitions.get(name)
         written = earlier is not None and earlier.place is not None
         return written and (role.above or name in self.stronger)

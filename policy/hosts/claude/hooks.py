@@ -1,4 +1,4 @@
-"""Hooks as settings, agents and skills say them, and which tools each is for. None is run.
+"""Hooks of settings, agents and skills, and the tools that each is for. None is run.
 
 One wrong value below an event that guards calls voids the settings file (2.1.329, observed).
 """
@@ -40,18 +40,18 @@ class Hook:
 
 # A matcher of these is a list of names; of anything else, an expression.
 LIST: Final = re.compile(r"[\w\-, |]*", re.ASCII)
-# Expressions that are tried: what any other matches cannot be told in bounded time.
+# Expressions that are tried; to match another may take too long.
 _PLAIN: Final = re.compile(
     r"(?:\\[bwWdDsS.()*+?|/-]|[^\\()\[\]{}]|\((?!\?)|\)(?![*+?{]))*", re.DOTALL
 )
 _REPEATED: Final = re.compile(r"[*+?]")
 _REPEATS: Final = 6
-# What the host takes for no expression, and Python may take for one.
+# Expressions that are invalid to the host, and may be valid to Python.
 _NONE: Final = re.compile(r"\(\?[a-zA-Z]+\)|[*+?]\+|\[[^]]*\Z")
 
 
 def takes(matcher: str, tool: str) -> bool | None:
-    """Return whether a matcher takes a tool; None where that is not known."""
+    """Return whether a matcher matches a tool; None if that is unknown."""
     if tool == "Monitor":  # what is monitored is a command
         both = takes(matcher, "Bash"), _takes(matcher, tool)
         return any(both) if None not in both else None
@@ -71,14 +71,11 @@ def _takes(matcher: str, tool: str) -> bool | None:
     try:
         return re.search(matcher, tool) is not None
     except re.error:
-        return False  # the host takes it for nothing
+        return False  # an invalid expression matches nothing
 
 
 def read_hooks(node: Node | None) -> tuple[tuple[Hook, ...], tuple[ShapeMistake, ...]]:
-    """Return the hooks that the value of ``hooks`` says, and what is wrong with it.
-
-    Below an event that guards calls every value counts; of others what is wrong is left out.
-    """
+    """Return the hooks in the value of ``hooks``, and mistakes below events that guard calls."""
     mistakes: list[ShapeMistake] = []
     hooks: list[Hook] = []
     if isinstance(node, MappingNode):
@@ -112,7 +109,7 @@ def _event(event: str, node: Node, key: Span, wrong: list[ShapeMistake]) -> Iter
 
 
 def _wrong(item: MappingNode, wrong: list[ShapeMistake]) -> bool:
-    """Add what is wrong with a hook; return whether there is something."""
+    """Add the mistakes in a hook to *wrong*; return whether there are any."""
     before = len(wrong)
     kind = item.get("type")
     needed = known_hooks.TYPES.get(_text(kind))

@@ -57,7 +57,7 @@ def hook_findings(hooks: Iterable[Hook]) -> Iterator[Finding]:
 
 
 def _takes_nothing(hook: Hook) -> str:
-    """Return why nothing of the kind that a hook is for comes about; "" where something may."""
+    """Return why no event can run the hook; "" where one may."""
     matcher = hook.matcher
     if hook.event not in known_hooks.EVENTS:
         return f"`{hook.event}` is no event"
@@ -74,7 +74,7 @@ def _takes_nothing(hook: Hook) -> str:
 
 
 def _never_holds(hook: Hook) -> str:
-    """Return why the condition of a hook, if it has one, matches no call; "" where it may."""
+    """Return why the condition of the hook matches no call; "" without one, or where it may."""
     if not hook.condition:
         return ""
     if hook.event not in known_hooks.TOOL_EVENTS:
@@ -96,7 +96,7 @@ _READING: Final = frozenset(
 
 
 def skill_findings(skill: Skill) -> Iterator[Finding]:
-    """Yield what the list of one skill means beyond what it says."""
+    """Yield findings about the allowed tools of one skill."""
     names = {tool_of(matcher) for matcher in skill.allowed.matchers}
     for matcher in skill.allowed.matchers:
         name = tool_of(matcher)

@@ -34,8 +34,7 @@ class ClaudeOptions:
     main_agent: str = ""  # the agent that a session is started as, or ""
     # Levels of agents below the main conversation; None is that of the host.
     depth: int | None = None
-    # Whether agents are started in the background; None is as the host does by default, which is
-    # not for those that agents start.
+    # Whether agents run in the background; None is the default: those of the main conversation.
     background: bool | None = None
     user: Source | None = None  # user settings
     managed: Source | None = None  # settings of an administrator

@@ -19,17 +19,17 @@ from policy.patterns.tokens import Gap, Token, fits
 
 # `[!a]` is one of `!` and `a`, and so is `[^a]`: no set is negated.
 _SET: Final = re.compile(r"\[([!^]+)([^]]+)\]")
-# What has only backslashes that take the meaning from a character.
+# A glob in which every backslash escapes a character.
 _ESCAPED: Final = re.compile(r"(?:[^\\]|\\[^\\/])*", re.DOTALL)
 
-# Of two pairs of stars in front the second stands for one folder.
+# `**/**/`: the second pair of stars matches one folder.
 _TWICE: Final = re.compile(r"(/?\*\*/)\*\*/")
 # `src/**`, whose depth depends on the list it stands in.
 _FOLDER: Final = re.compile(r"[^/]+/\*\*\Z")
 
 
 def _read_glob(text: str, anchors: Anchors, effect: Effect) -> tuple[tuple[str, ...], str]:
-    """Return the folders of ``Read(text)``, and what it names there; raise Unusable for nothing."""
+    """Return the folders and the glob of ``Read(text)``; raise Unusable if it matches nothing."""
     glob = _SET.sub(lambda found: f"[{found[2]}{found[1]}]", text.rstrip(" \t"))
     if "[]" in glob:
         raise Unusable("`[]` stands for no character")
@@ -89,7 +89,7 @@ class Anchors:
 
 
 def path_patterns(text: str, anchors: Anchors, effect: Effect) -> tuple[Pattern, ...]:
-    """Return what ``Read(text)`` matches in a list of this effect; raise Unusable for nothing."""
+    """Return what ``Read(text)`` matches with *effect*; raise Unusable if it matches nothing."""
     folders, glob = _read_glob(text, anchors, effect)
     found = [each for folder in folders for each in notations.paths(glob, folder, fold=True)]
     twins = [twin for pattern in found for twin in _led_to(pattern, anchors.links)]
@@ -110,7 +110,7 @@ def _names(pattern: Pattern, link: str) -> bool:
 
 
 def _led_to(pattern: Pattern, links: tuple[tuple[str, str], ...]) -> Iterator[Pattern]:
-    """Yield *pattern* by the names of the files where a link of the system leads."""
+    """Yield *pattern* with the target of each link in place of the link."""
     for link, target in links:
         yield from (twin for twin in moved(pattern, link, target) if not twin <= pattern)
 
@@ -121,7 +121,7 @@ Part = tuple[Token, ...] | Gap
 
 @lru_cache(maxsize=4096)  # several tools have the patterns of one rule
 def within(pattern: Pattern, names: tuple[str, ...]) -> tuple[Pattern, ...]:
-    """Return what of a *pattern* of paths lies in, or is, ``**/names``, of literal text."""
+    """Return the part of a path *pattern* that is in ``**/names``; *names* are literal."""
     ways = (
         way
         for each in pattern.spelled_out

@@ -28,7 +28,7 @@ from policy.tables.ruleset import Entry, RuleSet
 
 @frozen
 class PoolPosition:
-    """Where an agent stands, as far as that decides which tools it has."""
+    """What decides which tools an agent has, in addition to its definition."""
 
     main: bool  # whether it is the main conversation
     plans: bool = False  # whether its definition says that it plans
@@ -87,9 +87,9 @@ def pool(
 
 
 def _taken_away(session: ClaudeSession) -> Iterator[Entry]:
-    """Yield what denies the tools that a rule takes away from every agent, as that rule.
+    """Yield denials of the tools that a rule takes away from every agent.
 
-    Where no servers are known, those that deny some of their tools stand among the rules alone.
+    If the servers are unknown, rules for some of their tools are left to the rule sets.
     """
     servers = session.options.servers is not None
     for entry in session.removing:
@@ -115,7 +115,7 @@ def _available(tools: frozenset[str], position: PoolPosition) -> frozenset[str]:
 
 
 def _of_servers(tool: str, session: ClaudeSession) -> Iterator[str]:
-    """Yield *tool*, or what of it servers offer where that is known."""
+    """Yield *tool*, or the tools of servers that it matches if those are known."""
     servers = session.options.servers
     if servers is None:
         yield tool
@@ -129,7 +129,7 @@ _Tool = tuple[str, str, Place | None]
 
 def _removed(definition: Definition) -> Iterator[_Tool]:
     if _everything(definition.disallowed):
-        return  # a star takes nothing away, nor does what stands beside it
+        return  # with a star in the list, no entry takes anything away
     for matcher in definition.disallowed.matchers:
         name = tool_of(matcher)
         rule, place = str(matcher), matcher.span.place

@@ -75,7 +75,7 @@ def _startable(session: ClaudeSession, mode: str, position: PoolPosition) -> Rul
         )
         return RuleSet(tuple(barred), Effect.ALLOW, dialect(session, mode))
 
-    return session.remembered(("startable", mode, position), made)
+    return session.cached(("startable", mode, position), made)
 
 
 def _denied(name: str, reason: Reason, rule: str, definition: Definition | None = None) -> Entry:
@@ -89,8 +89,7 @@ def _denied(name: str, reason: Reason, rule: str, definition: Definition | None 
 class ClaudeEnforced:
     """What the host does, position by position.
 
-    Every agent has the pool of its own definition, which the agent that starts it does not
-    narrow; settings hold for all; the mode is handed down.
+    Each agent has the tools of its own definition; settings hold for all; modes are handed down.
     """
 
     session: ClaudeSession
@@ -124,7 +123,7 @@ class ClaudeEnforced:
                 and not has_no_tools(definition, session, earlier)
             )
 
-        return session.remembered(("barred", limit), made)
+        return session.cached(("barred", limit), made)
 
     def start(self, agent: str) -> Link:
         """Return the main conversation, as itself or as *agent*."""
@@ -157,7 +156,7 @@ class ClaudeEnforced:
             state = ClaudeState(self.session.mode)
         if agent == known.FORK and definition.place is None:  # files may define one of that name
             return self._fork(parent, state)
-        made = self.session.remembered(
+        made = self.session.cached(
             ("step", agent, state, parent.depth),
             lambda: self._behind(definition, state, parent.depth, agent),
         )
@@ -169,7 +168,7 @@ class ClaudeEnforced:
         if state.fork:
             raise SpawnDenied(known.FORK, parent.name, "depth")
         rule = _denied(known.FORK, Reason.RULE, "a fork does not fork")
-        forks_no_more = self.session.remembered(
+        forks_no_more = self.session.cached(
             ("unforked", state.mode),
             lambda: Table.of(RuleSet((rule,), Effect.ALLOW, dialect(self.session, state.mode))),
         )
@@ -215,7 +214,7 @@ class ClaudeEnforced:
             return Table(Ceiling.of(LinkedRules(rules, (link,)) for rules in sets))
 
         key = ("table", definition.name, definition.place, position, mode, link)
-        return session.remembered(key, made)
+        return session.cached(key, made)
 
     def _leads_on(self, depth: int) -> bool:
         """Return whether agents below one at *depth* may start others, or start all the same."""

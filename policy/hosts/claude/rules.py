@@ -62,7 +62,7 @@ class RuleLines:
 
 @values.frozen
 class RuleScope:
-    """What decides the meaning of a rule beside its text, the same for all of one file."""
+    """What decides the meaning of a rule in addition to its text; one for each file."""
 
     anchors: Anchors  # the folders that its paths are relative to
     agents: frozenset[str] = frozenset()  # names of the agents that can be started
@@ -73,12 +73,12 @@ class RuleScope:
     servers: Mapping[str, tuple[str, ...]] | None = values.field(default=None, hash=False)
     configured: tuple[str, ...] = ()  # names of servers that a file of the project configures
     # The rules of the file, each with the effect of its list.
-    beside: frozenset[tuple[Effect, str]] = values.field(default=frozenset(), hash=False)
+    file_rules: frozenset[tuple[Effect, str]] = values.field(default=frozenset(), hash=False)
 
 
 @values.frozen
 class RuleText:
-    """A rule as its file says it, with its place and all that decides what it means."""
+    """A rule of a file, with its place and its scope."""
 
     text: str
     matcher: Matcher
@@ -136,7 +136,7 @@ _PIECE: Final = re.compile(r"\\[*\\]|.", re.DOTALL)
 
 def _command_lines(rule: RuleText, content: str) -> RuleLines:
     """Return the lines of ``Bash(content)``."""
-    # Only what the rule ends in is special: behind `:*` no blank may stand, nor a line end before.
+    # `:*` is special at the very end alone, and not behind a line break.
     is_prefix, allows = _PREFIX.fullmatch(content) is not None, rule.effect is Effect.ALLOW
     if content == ":*":
         return rule.skipped("empty-prefix", case="nothing")
@@ -178,7 +178,7 @@ _RUNNING: Final = ("Bash", "Monitor")
 
 
 def _unescaped(text: str, pieces: list[str]) -> tuple[Pattern, ...]:
-    """Return what a rule with backslashes matches: beside a star of its own they spell others."""
+    r"""Return the patterns of a rule with backslashes; ``\*`` is a star if it has another one."""
     if "*" not in pieces:
         return (Pattern.exactly(text),)
     spelled: dict[str, Token] = {r"\*": "*", r"\\": "\\", "*": Gap.ANY}
@@ -249,7 +249,7 @@ def _specified(rule: RuleText, tool: str, content: str) -> RuleLines | None:
         return found + reader(rule, content) if reader and is_both else found
     if tool in _DEAD:
         twin = f"{_DEAD[tool]}({content})"
-        if (rule.effect, twin) in rule.scope.beside:
+        if (rule.effect, twin) in rule.scope.file_rules:
             edits = removal(rule.span)
             return rule.finding("dead-file-rule", case="beside", twin=twin, edits=edits)
         return rule.skipped("dead-file-rule", case="alone", other=_DEAD[tool], twin=twin)
@@ -317,7 +317,7 @@ def _path_lines(rule: RuleText, content: str, *, tool: str) -> RuleLines:
 # The tools that may not change a file that a rule denies to read.
 UNREAD: Final = ("Edit", "Write")
 
-# However many dots stand at the end of a name, they are no part of it.
+# Dots at the end of a host name are no part of it.
 _FINAL_DOTS: Final = re.compile(r"(?<=[^*.])\.+\Z")
 
 
@@ -401,7 +401,7 @@ def read_rule(text: str, span: Span, effect: Effect, scope: RuleScope) -> RuleLi
         matcher = _matcher(text, span)
     except PolicyError as error:
         if effect is not Effect.ALLOW and ("\0" in text or len(text) > PATTERN_CHARACTERS):
-            # A rule that cannot be read here is taken for more than it says.
+            # A rule that cannot be read here counts for more calls than it names.
             consequence = "it is taken for a rule about every call of its tool"
             found = Finding.of(error, "malformed-rule", consequence=consequence)
             tool = text.partition("(")[0]
@@ -512,7 +512,7 @@ def _server_lines(rule: RuleText, tool: str) -> RuleLines:
 
 
 def misnamed(name: str, span: Span, effect: Effect) -> tuple[Finding, ...]:
-    """Return the finding that no tool is called *name*, since the host calls it otherwise."""
+    """Return the finding that no tool is called *name*: the host rewrites names of servers."""
     called = known.server_name(name.replace(":*", "*"))  # which is special behind commands alone
     if called == name:
         return ()
@@ -534,14 +534,13 @@ def _unknown(rule: RuleText, tool: str) -> RuleLines:
 
 def _whole(rule: RuleText, tool: str) -> RuleLines:
     """Return the lines of a rule for every call of a tool, or of those of a glob."""
-    # Of a server `x__y` the tool `z` is called as `y__z` of the server `x` is: it is not told whose
-    # tools such a rule allows.
+    # `mcp__x__y__z` is a tool of `x__y` or of `x`: with such servers no allow rule counts.
     of_two = tool.startswith("mcp__") and any("__" in name for name in rule.scope.servers or ())
     if of_two and rule.effect is Effect.ALLOW:
         return RuleLines()
     applies_to = names(tool).matches if is_glob(tool) else tool.__eq__
     lines = rule.lines([tool], removes=True)
-    # As a flag it takes the tool away, and adds of files only that some are denied.
+    # As a flag it takes the tool away, and counts as one that denies some file.
     if applies_to("Read") and rule.effect is Effect.DENY and not rule.scope.flag:
         lines += rule.lines((*UNREAD, known.ANY_READ))
     elif tool == "Read" and rule.effect is Effect.DENY:

@@ -1,9 +1,8 @@
-"""The rules of a session as ordered lists, for one permission mode.
+"""The rule sets of a session in one permission mode.
 
-The order of 2.1.329, as observed: what the host itself decides, exact deny, exact ask, other
-deny, other ask, what the host guards, exact allow, other allow, what the mode grants, and what a
-tool gets by default. A mode changes that list. What holds whatever its order is, such as the
-folders of a sandbox, is a list of its own, and the strictest of them decides.
+The order of 2.1.329, as observed: what the host itself decides, exact deny, exact ask, other deny,
+other ask, guarded files, exact allow, other allow, what the mode allows, and the default of a tool.
+What holds in any order, as the folders of a sandbox, is another rule set; the strictest decides.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from policy.tables.ruleset import Entry, Form, RuleSet
 
 def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:
     """Return the rule sets whose meet decides calls in *mode*."""
-    return session.remembered(("rules", mode), lambda: tuple(_rule_sets(session, mode)))
+    return session.cached(("rules", mode), lambda: tuple(_rule_sets(session, mode)))
 
 
 def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
@@ -40,17 +39,17 @@ def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
         shell = reading.shell
         compound = (*shell.compound, *traced_patterns(shell.kinds))
         shell = evolve(shell, traced=True, compound=compound)
-        traced = evolve(reading, shell=shell, asks=not session.asks_nobody(mode))
-        kept = _answered(defaults.reads_inside(session), session, mode)
+        traced = evolve(reading, shell=shell, asks=not session.never_asks(mode))
+        kept = _without_asking(defaults.reads_inside(session), session, mode)
         yield RuleSet(tuple(kept), Effect.ALLOW, traced)
     if EDITS_INSIDE in session.fences:
         yield RuleSet(tuple(defaults.edits_inside(session)), Effect.ALLOW, reading)
     yield _rule_set(session, mode)
 
 
-def _answered(entries: Iterable[Entry], session: ClaudeSession, mode: str) -> Iterator[Entry]:
+def _without_asking(entries: Iterable[Entry], session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield *entries*, which deny what would be asked for where the mode never asks the user."""
-    silent = session.asks_nobody(mode)
+    silent = session.never_asks(mode)
     for entry in entries:
         asks = entry.effect is Effect.ASK and entry.reason is not Reason.CLASSIFIER
         yield evolve(entry, effect=Effect.DENY) if silent and asks else entry
@@ -73,7 +72,7 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
     entries += _pick(session.lines, Effect.DENY, exact=True)
     entries += _pick(session.lines, Effect.ASK, exact=True)
     entries += _pick(session.lines, Effect.DENY, exact=False)
-    # A sandbox stands for what is asked of every command, and of none in particular.
+    # A sandbox replaces the ask rules for every command, and no others.
     skips = _runs_in_sandbox(session, mode)
     asked = _pick(session.lines, Effect.ASK, exact=False)
     entries += (e for e in asked if not (skips and e.tool == "Bash" and e.pattern is None))
@@ -85,15 +84,15 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
         entries += defaults.agents(session, mode)
         default = Effect.ALLOW
     else:
-        entries += defaults.held(session, mode)
-        entries += _opened(session, mode)
+        entries += defaults.before_rules(session, mode)
+        entries += _allowed_or_default(session, mode)
         reason = session.reason(mode)
         default = Effect.DENY if session.denies_rest(mode) else Effect.ASK
-    return RuleSet(tuple(_answered(entries, session, mode)), default, reading, reason)
+    return RuleSet(tuple(_without_asking(entries, session, mode)), default, reading, reason)
 
 
-def _opened(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what rules allow, and what is allowed where none says so."""
+def _allowed_or_default(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+    """Yield the entries of allow rules, and those for calls that no rule matches."""
     opened = [*_allowed(session, mode), *defaults.defaults(session, mode)]
     is_alone = not any(
         entry.effect is Effect.ALLOW
@@ -114,7 +113,7 @@ def _runs_in_sandbox(session: ClaudeSession, mode: str) -> bool:
 
 
 def _in_sandbox(session: ClaudeSession, mode: str) -> Iterator[Entry]:
-    """Yield what lets commands run in a sandbox, but for those that are to run outside.
+    """Yield the entries that allow commands in a sandbox, and ask for those outside of it.
 
     Those need a rule without a star that allows them; the program takes some with a star too.
     """
@@ -144,7 +143,7 @@ def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         elif exact:
             yield evolve(entry, form=Form.PREFIX) if entry.pattern in prefixes else entry
     others = list(_pick(allowed, Effect.ALLOW, exact=False))
-    yield from defaults.led_out(session)
+    yield from defaults.edits_by_links(session)
     yield from (entry for entry in others if entry.pattern is None)
     yield from _in_sandbox(session, mode)
     yield from defaults.misread(session, mode)
@@ -154,7 +153,7 @@ def _allowed(session: ClaudeSession, mode: str) -> Iterator[Entry]:
 
 @lru_cache(maxsize=64)
 def _run_exactly(reason: Reason) -> tuple[Entry, ...]:
-    """Return what is asked of programs that run others, but where a rule says all of it."""
+    """Return the entries that ask for programs that run others, behind exact rules."""
     return tuple(
         built_in(tool, Effect.ASK, Pattern.text(text), reason, "runs another command")
         for text in EXACT_ONLY

@@ -49,7 +49,7 @@ def _rules(settings: Sequence[Settings], scope: RuleScope, options: ClaudeOption
             scope,
             anchors=values.evolve(scope.anchors, source=source),
             flag=is_flag,
-            beside=frozenset((rule.effect, rule.text) for rule in file.rules),
+            file_rules=frozenset((rule.effect, rule.text) for rule in file.rules),
         )
         trusted = _is_trusted(file.scope, options)
         paths = set(earlier)
@@ -80,7 +80,7 @@ def _is_trusted(scope: str, options: ClaudeOptions) -> bool:
 # observed).
 _LEVELS: Final = re.compile(r"\s*0*([1-9][0-9]*)\s*", re.ASCII)
 # Every level is followed: agents on this one start no others here.
-_MOST: Final = 20
+_MOST_LEVELS: Final = 20
 
 
 def _is_on(variables: Mapping[str, str], name: str) -> bool:
@@ -96,7 +96,7 @@ def _without(tools: Iterable[str], why: str) -> Iterator[RuleLine]:
 def _switched_off(
     settings: Sequence[Settings], variables: Mapping[str, str], options: ClaudeOptions
 ) -> Iterator[RuleLine]:
-    """Yield what takes away the tools that are switched off."""
+    """Yield the lines that take away the tools that are switched off."""
     for key, (off, tools) in keys.TOOLS_OFF.items():
         said = (each.keys.get(key) for each in settings)
         if next((value for value in said if isinstance(value, bool)), None) is off:
@@ -122,15 +122,15 @@ def _invocable(skills: Mapping[str, Skill], settings: Sequence[Settings]) -> dic
     return found
 
 
-def _strongest(said: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return what is *said*, of each name by the first that has it."""
-    return {name: value for each in reversed(said) for name, value in each.items()}
+def _strongest(mappings: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return each name with its value in the first of *mappings* that has it."""
+    return {name: value for each in reversed(mappings) for name, value in each.items()}
 
 
-def _by_skills(
+def _skill_lines(
     skills: Mapping[str, Skill], scope: RuleScope, options: ClaudeOptions, *, locked: bool
 ) -> tuple[RuleLines, tuple[RuleLine, ...]]:
-    """Return what the active skill says, with all that is wrong with any; and what all allow."""
+    """Return the lines of the active skill, the findings of all, and the lines that all allow."""
     invoked = options.active_skill.removeprefix("/")
     active = skills.get(options.aliases.get(invoked, invoked))
     lines: list[RuleLine] = []
@@ -189,11 +189,10 @@ _SILENT: Final = {"plan": "silent plan", _PLAN_OF_AGENT: "silent plan of an agen
 
 
 def child_mode(parent: str, declared: str | None) -> str:
-    """Return the mode of an agent that says *declared*, which one in the mode *parent* starts.
+    """Return the mode of an agent with the mode *declared* below one in *parent* (observed).
 
-    As 2.1.329 was observed to hand modes down. Beside those that people write there are the plan of
-    an agent, in which no model judges, and plans that deny what would be asked for. Below a plan
-    all plan.
+    Two modes are not written by people: the plan of an agent, in which no model judges, and plans
+    that deny what would be asked for. An agent below a plan has a plan.
     """
     if parent in HANDED_DOWN or declared in (None, "bypassPermissions"):
         return parent
@@ -248,7 +247,7 @@ class ClaudeSession:
     granted: tuple[RuleLine, ...]  # lines of every rule that a skill allows while it is active
     outside: tuple[Entry, ...]  # entries for the commands that never run in a sandbox
     findings: tuple[Finding, ...]  # what is wrong with the rules
-    confined: bool = False  # whether this is what a sandbox lets run: all that does not leave it
+    confined: bool = False  # whether all commands run in a sandbox, and none leaves it
     guarded: bool = True  # whether the host guards files of its own; False only to compare rules
 
     @property
@@ -290,31 +289,31 @@ class ClaudeSession:
 
     @cached_property
     def fences(self) -> frozenset[str]:
-        """What the settings keep in working folders, by the names that they have for it."""
+        """The settings that keep reads or edits in working folders, by their names."""
         return frozenset(name for each in self.settings for name in each.fences)
 
     @cached_property
     def fenced(self) -> tuple[str, ...]:
-        """The folders that they keep it in: what comes with the files of a project opens none."""
+        """The folders that reads and edits are kept in; settings of the project add none."""
         by_flag = keys.FILE_READS_INSIDE in self.fences
         scopes = {"flag"} if by_flag else {"managed", "flag", "local", "user"}
         return _folders((each for each in self.settings if each.scope in scopes), self.options)
 
     def is_judged(self, mode: str) -> bool:
-        """Return whether a model decides what no rule applies to: in the plan of a session too."""
+        """Return whether a model decides calls that no rule matches: in `auto`, and in plans."""
         return mode == "auto" or (mode in ("plan", _SILENT["plan"]) and not self.no_auto)
 
     def reason(self, mode: str) -> Reason:
         """Return the reason why a call is asked for that no rule applies to."""
         return Reason.CLASSIFIER if self.is_judged(mode) else Reason.DEFAULT
 
-    def asks_nobody(self, mode: str) -> bool:
+    def never_asks(self, mode: str) -> bool:
         """Return whether what would be asked for in *mode* is denied."""
         return self.silent or mode == "dontAsk" or mode in _SILENT.values()
 
     def denies_rest(self, mode: str) -> bool:
         """Return whether a call that no rule applies to is denied: not asked for, not judged."""
-        return self.asks_nobody(mode) and not self.is_judged(mode)
+        return self.never_asks(mode) and not self.is_judged(mode)
 
     @cached_property
     def removing(self) -> tuple[Entry, ...]:
@@ -356,8 +355,8 @@ class ClaudeSession:
     def _cache(self) -> dict[object, Any]:
         return {}
 
-    def remembered(self, key: object, make: Callable[[], _T]) -> _T:
-        """Return what was made for *key*, made now if it was not."""
+    def cached(self, key: object, make: Callable[[], _T]) -> _T:
+        """Return the value cached for *key*, made if there is none."""
         if key not in self._cache:
             self._cache[key] = make()
         found: _T = self._cache[key]
@@ -380,7 +379,7 @@ def session(
     levels = _LEVELS.fullmatch(variables.get(keys.DEPTH, ""))
     options = values.evolve(
         options,
-        depth=min(int(levels[1][:3]), _MOST) if levels else options.depth,
+        depth=min(int(levels[1][:3]), _MOST_LEVELS) if levels else options.depth,
         background=False if _is_on(variables, keys.FOREGROUND) else options.background,
         cwd=options.cwd or "/@project",
         home=options.home or "/@home",
@@ -388,17 +387,17 @@ def session(
     )
     folders = _folders(settings, options)
     links = tuple((folded(link), folded(target)) for link, target in options.links.items())
-    ruled = tuple(link for link in links if link in LINKED.items())
+    ruled_links = tuple(link for link in links if link in LINKED.items())
     scope = RuleScope(
-        Anchors(options.cwd, options.home, options.cwd, folders[1:], ruled, links),
+        Anchors(options.cwd, options.home, options.cwd, folders[1:], ruled_links, links),
         frozenset(agents),
         aliases=options.aliases,
         servers=options.servers,
         configured=options.configured,
     )
-    said = _rules(settings, scope, options)
+    ruled = _rules(settings, scope, options)
     locked = any(each.managed_only for each in settings)
-    active, granted = _by_skills(skills, scope, options, locked=locked)
+    active, granted = _skill_lines(skills, scope, options, locked=locked)
     outside = (
         line.entry
         for each in settings
@@ -409,14 +408,14 @@ def session(
     return ClaudeSession(
         options,
         settings,
-        lines=(*said.lines, *active.lines, *_switched_off(settings, variables, options)),
+        lines=(*ruled.lines, *active.lines, *_switched_off(settings, variables, options)),
         folders=folders,
         mode=_session_mode(settings, options),
         agents=agents,
         skills=skills,
         granted=granted,
         outside=tuple(entry for entry in outside if entry.tool == "Bash"),
-        findings=(*of_files, *said.findings, *active.findings),
+        findings=(*of_files, *ruled.findings, *active.findings),
     )
 
 

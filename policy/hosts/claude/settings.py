@@ -1,4 +1,4 @@
-"""Settings files: what one says, and what is wrong with it.
+"""Settings files, and the mistakes in them.
 
 The host reads strict JSON: after one comment, trailing comma or value of a wrong type nothing in
 the file is in force, deny rules included. It skips only the value in an administrator's file, and
@@ -47,7 +47,7 @@ class SettingsRule:
     span: Span
 
 
-# What a switch says, and where that stands; None where it is not said.
+# The value of a switch and its place; None if it is absent.
 Switch = tuple[bool, Span] | None
 
 
@@ -127,7 +127,7 @@ def is_ignored(scope: str, mode: str | None) -> bool:
 
 
 def read_settings(source: Source, scope: str) -> Settings:
-    """Return what *source* says, with what is wrong with it among the findings."""
+    """Return the settings of *source*, with its mistakes as findings."""
     if not source.text.strip():
         return Settings(scope)  # a file without a text says nothing
     lost = "the host does not start" if scope == "managed" else _REJECTED
@@ -307,7 +307,7 @@ class _Reader:
         return found
 
     def _holds_back(self, node: MappingNode, rules: Iterable[SettingsRule]) -> bool:
-        """Return whether allow rules are held back: a list to deny or ask has entries, no rule."""
+        """Return whether allow rules do not count: a deny or ask list has entries and no rule."""
         are_rules = {rule.effect for rule in rules if _is_rule(rule)}
         holds = False
         for name in ("deny", "ask"):
@@ -320,7 +320,7 @@ class _Reader:
 
 
 def _is_rule(rule: SettingsRule) -> bool:
-    """Return whether an entry is a rule that matches calls; one in doubt is taken for none."""
+    """Return whether an entry is surely a rule that matches calls."""
     is_named = rule.text[:1].isupper() or rule.text.startswith("mcp__")
     if not is_named or rule.text.endswith("\\)"):
         return False

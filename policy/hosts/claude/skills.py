@@ -1,7 +1,7 @@
 """Skills and commands, as far as they decide calls (2.1.329, observed).
 
-`allowed-tools` allows, in the turn in which the skill is invoked, to every agent started in it, and
-takes nothing away; `disallowed-tools` denies then. Invoking a skill with either is asked for.
+In the turn in which a skill is invoked, `allowed-tools` allows calls, also of agents started in it,
+and `disallowed-tools` denies calls. Invoking a skill with either is asked for.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
     if not isinstance(node, MappingNode):
         return Skill(name)
     allowed, found = read_list(node.get("allowed-tools"), "allowed-tools")
-    # What a skill takes away stands at the first of two keys that has a value.
+    # Either key may hold the list; the first with a value counts.
     disallowed, more = read_list(node.get("disallowed-tools"), "disallowed-tools")
     if disallowed.presence in (Presence.ABSENT, Presence.NULL):
         disallowed, more = read_list(node.get("disallowedTools"), "disallowedTools")
@@ -99,7 +99,7 @@ def _called(name: str, node: Node | None) -> str:
 
 
 def _has_hooks(node: Node | None) -> bool:
-    # Hooks with anything wrong in them are none.
+    # Hooks with a mistake count as none.
     if not isinstance(node, MappingNode) or read_hooks(node)[1]:
         return False
     return any(e.name in EVENTS and isinstance(e.value, SequenceNode) for e in node.entries)

@@ -39,7 +39,7 @@ from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import Gap, in_any_case
 from policy.tables.table import SPAWN_TOOL
 
-# The hosts that are fetched from without asking, be it a section of them: rules name whole ones.
+# Hosts that are fetched from without asking, some in part; a rule names a whole host.
 _HOSTS: Final = tuple(
     (name, notations.hosts(name)[0])
     for name in dict.fromkeys(address.partition("/")[0] for address in PREAPPROVED)
@@ -87,7 +87,7 @@ def _write(portable: Portable) -> WrittenFiles:
         body = f"\n{agent.prompt}\n" if agent.prompt else ""
         text = "\n".join(["---", *lines, f"tools: {tools}", "---", body])
         files[f".claude/agents/{names[agent.name]}.md"] = text
-    # What rules say by the name of a server they say of its tools.
+    # A rule for a server is one for all of its tools.
     named = (tool for agent in portable.agents for tool in agent.tools)
     servers = {t for t in named if t.startswith(_SERVER) and "__" not in t.removeprefix(_SERVER)}
     return WrittenFiles(
@@ -156,7 +156,7 @@ class _Settings:
                 self.granted[tool] = ToolRules(self.default)
 
     def _files(self, tools: tuple[str, ...], rule: str) -> None:
-        """Write what is said of the tools that rules of one name govern together."""
+        """Write the rules of tools that share the rules of one name: `Read`, or `Edit`."""
         wanted: dict[str, ToolRules] = {}
         working_folder = Pattern.of(PatternKind.PATH, [self.portable.cwd, Gap.DEEP])
         for tool in tools:

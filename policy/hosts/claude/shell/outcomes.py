@@ -73,10 +73,9 @@ class Evaluator(CommandEvaluator):
         return [*outcomes, *restrictions]
 
     def in_background(self, row: Row, command: Command) -> Iterator[Outcome]:
-        """Yield the outcome of a background command that a rule for every command allows: ask.
+        """Yield an ask for a background command that a rule for every command allows.
 
-        The host asks if another rule, or none, would let it run. By that rule it runs an unknown
-        program outside of a pipeline.
+        The host asks if another rule, or none, would let it run as well.
         """
         if not isinstance(command, ClaudeCommand) or not command.background:
             return

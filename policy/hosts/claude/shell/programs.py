@@ -390,8 +390,8 @@ def _new_folder(name: str, operands: Sequence[Word]) -> str | None:
 
 
 @frozen
-class Facts:
-    """What the data of the host says about a command. Each `bool` is whether it is so."""
+class Behavior:
+    """What a command does, by the data of the host. Each `bool` is whether it is so."""
 
     program: Program  # its program, or the subcommand
     harmless: bool = False  # it runs without a rule
@@ -405,7 +405,7 @@ class Facts:
     unnamed: bool = False  # it reads files that it does not name
 
 
-def examine(words: Sequence[Word], shell: Shell) -> Facts | None:
+def examine(words: Sequence[Word], shell: Shell) -> Behavior | None:
     """Return what is known of the command *words*; None for an unknown program."""
     name = words[0].plain
     program = shell.programs.known.get(name)
@@ -414,21 +414,21 @@ def examine(words: Sequence[Word], shell: Shell) -> Facts | None:
         elsewhere = shell.programs.known.get(basename(name)) if basename(name) != name else None
         if elsewhere is None or not elsewhere.anywhere:
             return None
-        return evolve(_facts_of(elsewhere, list(words[1:]), shell), harmless=False)
+        return evolve(_behavior(elsewhere, list(words[1:]), shell), harmless=False)
     rest, stays = list(words[1:]), program.stays
     if program.before and rest and rest[0].plain[:1] == "-":
         return _examine_behind_options(program, rest, shell)
     while rest and rest[0].plain in program.subcommands:
         program = program.subcommands[rest[0].plain]
         rest = rest[1:]
-    known = _facts_of(program, rest, shell)
+    known = _behavior(program, rest, shell)
     is_unknown = bool(program.subcommands and rest) and not rest[0].plain.startswith("-")
     if is_unknown or (stays and not known.stays):
         return evolve(known, harmless=known.harmless and not is_unknown, stays=known.stays or stays)
     return known
 
 
-def _examine_behind_options(program: Program, rest: list[Word], shell: Shell) -> Facts:
+def _examine_behind_options(program: Program, rest: list[Word], shell: Shell) -> Behavior:
     """Return the files of a command with options before its subcommand: `git -C a add b`."""
     at, folder = 0, ""
     while at < len(rest) and rest[at].plain[:1] == "-":
@@ -439,7 +439,7 @@ def _examine_behind_options(program: Program, rest: list[Word], shell: Shell) ->
         if value and matches(program.enters, option):
             folder = _below(folder, value)
     inner = program.subcommands.get(rest[at].plain) if at < len(rest) else None
-    known = _facts_of(inner or program, rest[at + 1 :], shell)
+    known = _behavior(inner or program, rest[at + 1 :], shell)
     opened = (
         evolve(file, target=_below(folder, file.target)) if file.target else file
         for file in known.opened
@@ -447,7 +447,7 @@ def _examine_behind_options(program: Program, rest: list[Word], shell: Shell) ->
     return evolve(known, harmless=False, opened=tuple(opened), stays=True)
 
 
-def _facts_of(program: Program, rest: list[Word], shell: Shell) -> Facts:
+def _behavior(program: Program, rest: list[Word], shell: Shell) -> Behavior:
     given = _split(program, rest)
     if program.runs:
         inner = shell.programs.known.get(given.operands[0].plain) if given.operands else None
@@ -456,7 +456,7 @@ def _facts_of(program: Program, rest: list[Word], shell: Shell) -> Facts:
         alone = not given.operands and not (rest and rest[-1].plain == "--")
         harmless = given.options_known and (alone or bool(inner and inner.piped))
         harmless &= all(word.literal and not word.glob for word in rest)
-        return Facts(program, harmless, stays=bool(inner and inner.stays), unnamed=more)
+        return Behavior(program, harmless, stays=bool(inner and inner.stays), unnamed=more)
     ways = [program] if _is_harmless(program, rest, given) else []
     ways += (form for form in program.forms if _is_harmless(form, rest, _split(form, rest)))
     opened = _files_of(program, rest, given, shell, spared=any(way.spares for way in ways))
@@ -471,7 +471,7 @@ def _facts_of(program: Program, rest: list[Word], shell: Shell) -> Facts:
         named = [*dropwhile(lambda text: text[:1] == "-" and text not in ("-", "--"), plain)]
         moves = 0 if in_place else max(1, len(named) - (named[:1] == ["--"]))
     parents = _with_parents(given)
-    return Facts(
+    return Behavior(
         program,
         bool(ways),
         opened,
@@ -550,7 +550,7 @@ class FolderChanges:
         self.may_be_anywhere = False
         self._here: str | None = ""
 
-    def count_changes(self, known: Facts, words: Sequence[Word], *, first: bool) -> None:
+    def count_changes(self, known: Behavior, words: Sequence[Word], *, first: bool) -> None:
         """Count the changes of folder of a command; *first*: it is the first of the script."""
         self.count += known.moves
         if known.in_place:

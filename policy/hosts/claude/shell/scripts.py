@@ -307,7 +307,7 @@ class _ScriptReading:
         )
 
     def _is_harmless(
-        self, facts: simple.CommandFacts, known: programs.Facts, *, redirected_first: bool
+        self, facts: simple.CommandFacts, known: programs.Behavior, *, redirected_first: bool
     ) -> bool:
         """Return whether a command is harmless, with the substitutions in its words."""
         program, text = known.program, self.text

@@ -184,7 +184,7 @@ def _script_of(words: Sequence[Word]) -> str | None:
 
 
 def _is_harmless(
-    facts: programs.Facts, words: Sequence[Word], program: Sequence[Word], shell: Shell
+    facts: programs.Behavior, words: Sequence[Word], program: Sequence[Word], shell: Shell
 ) -> bool:
     """Return whether a command is harmless by its own words; *facts* are about *program*."""
     if not facts.harmless or is_evaluated(program):
