@@ -1,8 +1,8 @@
-"""Google ADK: a plugin of an app or a runner.
+"""Google ADK: a plugin of an app.
 
-    runner = Runner(..., plugins=[..., PolicyPlugin(guard)])
+    app = App(name=..., root_agent=..., plugins=[..., PolicyPlugin(guard)])
 
-It decides the calls of every agent below the runner. The chain of an agent follows its tree, from
+It decides the calls of every agent of the app. The chain of an agent follows its tree, from
 the root down; the root of a tree that a tool runs (`AgentTool`) is started by the agent that
 called the tool. An agent may transfer to its own sub-agents, where the policy allows that without
 approval, or back up. A transfer to any other agent is denied, since that agent would not be below
