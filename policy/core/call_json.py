@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-# `json` imports `re` besides.
-from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
-
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, Final
 
 
@@ -44,6 +41,12 @@ def written(value: object, *, ascii_only: bool = False) -> str:
         TypeError: there is no JSON for it; or ValueError, where it holds itself.
 
     """
+    try:
+        from _json import encode_basestring, encode_basestring_ascii, make_encoder  # noqa: PLC0415
+    except ImportError:
+        from json import dumps  # noqa: PLC0415
+
+        return dumps(value, ensure_ascii=ascii_only)
     encode = encode_basestring_ascii if ascii_only else encode_basestring
     sort_keys, skip_keys, allow_nan = False, False, True
     encoder = make_encoder({}, _nothing, encode, None, ": ", ", ", sort_keys, skip_keys, allow_nan)
@@ -77,7 +80,19 @@ class _Context:
     memo: Final[dict[str, str]] = {}
 
 
-_SCAN: Final[Any] = make_scanner(_Context())  # type: ignore[arg-type]  # it asks for no more
+def _scanner() -> Callable[[str, int], tuple[Any, int]]:
+    try:
+        from _json import make_scanner  # noqa: PLC0415
+    except ImportError:
+        from json import JSONDecoder  # noqa: PLC0415
+
+        decoder: Any = JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number)
+        scan: Callable[[str, int], tuple[Any, int]] = decoder.scan_once
+        return scan
+    return make_scanner(_Context())  # type: ignore[arg-type]  # it asks for no more
+
+
+_SCAN: Final = _scanner()
 
 
 # Characters of the arguments that a person is shown.
