@@ -35,7 +35,6 @@ from policy.cli.report.words import (
     findings_summary,
     is_reached,
     names,
-    sentences,
 )
 from policy.compare.witness import is_ordinary
 from policy.core.decision import Because, Reason
@@ -242,7 +241,6 @@ def blocks(
     found: list[doc.Block] = [doc.Paragraph(_summary(some)) for some in by_host]
     if not found:
         found.append(doc.Paragraph(f"{audited.label}: {NOTHING_READ}"))
-    found += _unbounded(audited)
     found += [*_findings(audited, most), *_gaps(audited, most), *_matrices(audited, most)]
     if modes:
         found += [block for each in audited.projects for block in _by_mode(each.project)]
@@ -296,24 +294,6 @@ def _summary(projects: Sequence[ProjectAudit]) -> doc.Text:
         if others or not 0 < len(files) <= _MOST_FILES
         else doc.joined(doc.Ink(path, "file") for path in files),
     )
-
-
-def _unbounded(audited: Audit) -> Iterator[doc.Block]:
-    """Yield which agents of the files run any command or change any file without confirmation."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
-    for project in audited.projects:
-        for agent in filter(project.is_own, project.agents):
-            tools = by_class(access_of(agent), project.project.tool_classes, CLASSES)
-            for kind, phrase in sentences()["unbounded"].items():
-                free = [one for one in tools[kind] if one.otherwise == "allow"]
-                if free and agent.enforced:
-                    unless = ", but for what rules deny" if all(one.denied for one in free) else ""
-                    found.setdefault((phrase, unless), {})[agent.name] = None
-    for some in doc.grouped(found.items(), lambda item: (item[0][1], *item[1])):
-        (_, unless), who = some[0]
-        may = " and ".join(phrase for (phrase, _), _ in some)
-        shown = names(who, _LEAST, "agent")
-        yield doc.Paragraph((shown, f" may {may} without confirmation{unless}"), "warning")
 
 
 def elsewhere(audit: Audit) -> str:

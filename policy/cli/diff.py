@@ -316,11 +316,7 @@ def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EAC
             told = [(edit.key, doc.Ink(_cut(span.text), "rule"))]
             rules_ = report.rules_of(edit, side)
             if rules_ and not edit.key and not _KEYED.match(span.text):
-                of_list = _LIST.match(span.text)
-                told = [
-                    (of_list[1] if of_list else str(effect), doc.Ink(rule, "rule"))
-                    for rule, effect, _ in rules_
-                ]
+                told = [(str(effect), doc.Ink(rule, "rule")) for rule, effect, _ in rules_]
                 place = rules_[0][2]
             for key, ink in told:
                 sides[side].setdefault(key, {})[ink] = None
@@ -338,9 +334,6 @@ def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EAC
 
 # One line that begins with the key of its list.
 _KEYED: Final = re.compile(r"\w[\w-]*:? .*\Z")
-
-# A list below the line of its key.
-_LIST: Final = re.compile(r"(\w[\w-]*):\s*\n")
 
 
 def _ink(key: str) -> doc.Text:

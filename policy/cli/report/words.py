@@ -192,13 +192,9 @@ def _problem(word: str, message: str, span: Span | None, file: str, help_: str) 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
     """Return *findings*, errors first, then the codes that matter most, and else in their order."""
     first = sentences()["first"]["codes"]
-    return sorted(
-        findings,
-        key=lambda one: (
-            [*Severity].index(one.severity),
-            first.index(one.code) if one.code in first else len(first),
-        ),
-    )
+    rank = {code: number - len(first) for number, code in enumerate(first)}
+    order = [*Severity]
+    return sorted(findings, key=lambda one: (order.index(one.severity), rank.get(one.code, 0)))
 
 
 def is_reached(findings: Iterable[Finding], least: str) -> bool:
