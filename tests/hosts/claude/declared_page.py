@@ -196,7 +196,7 @@ TRAPS: Final = (
 # What the documentation says, what 2.1.329 was observed to do.
 DIFFERENCES: Final = (
     (
-        "`deny` for `Bash(curl *)` does not match `/usr/bin/curl`, nor one for `git push` `git 'push'`",
+        "`deny` for `Bash(curl *)` does not match `/usr/bin/curl`, and `Bash(git push)` not `git 'push'`",
         "rules that deny or ask match behind folders, quotes, `env`, `sudo` and more",
     ),
     ("`deny` decides before `ask`", "an `ask` without a star decides before a `deny` with one"),
@@ -266,7 +266,9 @@ def _traps() -> Iterator[str]:
     yield "| --- " * 5 + "|"
     for trap in TRAPS:
         project = _project(trap)
-        codes = dict.fromkeys(f"`{finding.code}`" for finding in project.findings)
+        codes = dict.fromkeys(
+            f"[`{each.code}`](../../analysis/catalogue/{each.code}.md)" for each in project.findings
+        )
         call = f"`{trap.tool}` `{json.dumps(dict(trap.input))}`"
         if trap.chain:
             call = f"{'>'.join(trap.chain)}: {call}"
