@@ -7,7 +7,7 @@ rules match. Calls whose argument cannot be read, or is too long, are one case m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
@@ -154,32 +154,10 @@ class Calls:
                 yield Difference(tool, call, was, now)
 
 
-def known_calls(before: Lookup, after: Lookup, known: Known) -> Calls | None:
-    """Return what there is to find, where these lines were searched already.
-
-    A row without entries that both sides have takes away from what the others grant, alike. Where
-    it allows every call that the others decide differently it hides none.
-    """
-    found: Calls | None = known.get(key_of(before, after))
-    if found is not None:
-        return found
-    empty, others = (
-        {meaning(row): row for row, _ in lookup.rows if not row.entries}
-        for lookup in (before, after)
-    )
-    shared = {lines: row for lines, row in empty.items() if lines in others}
-    found = known.get(key_of(before, after, shared)) if shared else None
-    if found is None:
-        return None
-    said = (outcome.effect for row in shared.values() for outcome in found.said(row))
-    return found if all(effect is Effect.ALLOW for effect in said) else None
-
-
-def key_of(before: Lookup, after: Lookup, but: Container[Key] = ()) -> object:
-    """Return all that decides what two lookups grant, without some rows."""
+def key_of(before: Lookup, after: Lookup) -> object:
+    """Return all that decides what two lookups grant."""
     return tuple(
-        (lookup.floor, tuple(meaning(row) for row, _ in lookup.rows if meaning(row) not in but))
-        for lookup in (before, after)
+        (lookup.floor, tuple(meaning(row) for row, _ in lookup.rows)) for lookup in (before, after)
     )
 
 
@@ -235,7 +213,8 @@ def compare(
     kinds = dict.fromkeys(row.argument.kind for row in rows)
     if len(kinds) > 1:
         return _by_kinds(tool, (before, after), kinds, known)
-    calls, key = known_calls(before, after, known), key_of(before, after)
+    key = key_of(before, after)
+    calls: Calls | None = known.get(key)
     if calls is None and wanted is not None:
         calls = known.get((wanted, key))
     differences: list[Difference] = []

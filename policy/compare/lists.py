@@ -31,7 +31,7 @@ from policy.patterns.pattern import (
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import OneOf, Token, folded, in_one_case
 from policy.tables.dialect import ArgumentKind
-from policy.tables.row import BY_DEFAULT, Outcome, Row, unsure
+from policy.tables.row import BY_DEFAULT, Outcome, Row
 from policy.tables.ruleset import Entry
 from policy.tables.table import Lookup
 
@@ -135,13 +135,6 @@ def unasked(row: Row) -> Effect:
     return Effect.ALLOW if by_default else row.default.effect
 
 
-def deferred(row: Row) -> Effect:
-    """Return the effect of what runs in the background, without an entry."""
-    if row.default.reason in BY_DEFAULT or row.ruleset.default is Effect.ALLOW:
-        return row.default.effect
-    return row.default.effect & unsure(row.ruleset).effect
-
-
 def denies_all(lookup: Lookup) -> bool:
     """Return whether it is plain that every call is denied."""
     if lookup.floor is Effect.DENY:
@@ -176,18 +169,12 @@ class View:
     shared: int = 0
     _row: Row | None = None
     _unasked: Effect | None = None
-    _deferred: Effect | None = None
     shell: Shell = Shell()
 
     @property
     def unasked(self) -> Effect:
         """The effect, where none matches, of what its host runs unasked."""
         return self.default if self._unasked is None else self._unasked
-
-    @property
-    def deferred(self) -> Effect:
-        """The same, of what runs in the background."""
-        return self.default if self._deferred is None else self._deferred
 
     @classmethod
     def of(cls, row: Row, parameters: Mapping[str, str], sole: str = "") -> View:
@@ -198,7 +185,7 @@ class View:
         shell = row.ruleset.dialect.shell
         said: dict[str, Any] = {"shell": shell}
         if shell.programs:
-            said |= {"unasked": unasked(row), "deferred": deferred(row)}
+            said["unasked"] = unasked(row)
         if not row.has_parameters:
             return cls(row.kind, row.entries, row.default.effect, row=row, **said)
         entries: list[Entry] = []
@@ -235,13 +222,12 @@ class View:
     def most(self) -> Effect:
         """The most that it grants of anything."""
         said = [entry.effect for entry in self.entries]
-        return max((self.default, self.unasked, self.deferred, *said))
+        return max((self.default, self.unasked, *said))
 
     @cached_property
-    def by_host(self) -> tuple[bool, ...]:
-        """For the default, then each line: whether the host supplies it, and no file does."""
-        default = self._row is not None and self._row.default.reason in BY_DEFAULT
-        return (default, *(entry.reason in BY_DEFAULT for entry in self.entries))
+    def least(self) -> Effect:
+        """The least that it says of anything."""
+        return min((self.default, *(entry.effect for entry in self.entries)))
 
     @cached_property
     def last_strict(self) -> int:
@@ -451,16 +437,6 @@ class Sides:
             yield from ((view, line) for line in sorted((*alone, *changed)))
         if self.views[before].default is not self.views[after].default:
             yield after, NO_MATCH
-
-    def instead(self, view: int, line: int) -> Effect | None:
-        """Return what the other side says of the same texts in the same place, if it does.
-
-        And no file has either, or files have both.
-        """
-        other, place = self.altered.get((view, line), (view, line))
-        views = self.views[view], self.views[other]
-        alike = views[0].by_host[line + 1] is views[1].by_host[place + 1]
-        return views[1].effect(place) if alike and other != view else None
 
     def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
         """Yield lists of both sides two by two, those with most lines in common first.

@@ -130,8 +130,6 @@ class TextPair(Sides):
             if tried >= _COMBINATIONS or (searched >= _SEARCHES and not self.plain):
                 self.why[OVERLAPS] = None
                 return
-            if self._is_precluded(combination):
-                continue
             searched += 1
             text = self._text(combination)
             if text is None:
@@ -161,16 +159,6 @@ class TextPair(Sides):
         for each in self.otherwise(text, chosen, wanted) if shown != wanted else ():
             if each.effects != shown:
                 yield each
-
-    def _is_precluded(self, combination: Mapping[int, int]) -> bool:
-        """Return whether a line before a chosen one matches all that another chosen one does."""
-        if self.plain and not self.by_default:
-            return False  # most of these are never chosen
-        return any(
-            self.containing(pattern, other) < last
-            for pattern in self.guides(combination)
-            for other, last in combination.items()
-        )
 
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects

@@ -41,6 +41,7 @@ from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_outcome import may_join
 from policy.tables.row import BY_DEFAULT, unsure
+from policy.tables.table import Lookup
 
 # Why an answer is not exact.
 SAMPLED: Final = (
@@ -177,10 +178,6 @@ class _ChangedLines:
             changes = frozenset(self._of_strict(number, line, own[0]))
         else:
             changes = CHANGES
-        other = self._pair.instead(number, line)
-        if other is not None and Effect.ALLOW not in (effect, other):
-            # The same is asked for and denied in the same place: no other line speaks up.
-            changes &= of_direction(widened=(effect < other) is (own == [0]))
         return _ChangedLine(effect, pattern, changes & self._possible)
 
     def _of_allowed(self, number: int, line: int) -> frozenset[Effects]:
@@ -293,20 +290,17 @@ class _ChangedLines:
     @cached_property
     def _possible(self) -> frozenset[Effects]:
         """The changes from what one side may say of anything to what the other may."""
-        said = []
-        for lookup, side in zip(self._pair.lookups, self._pair.sides, strict=True):
-            views = [self._pair.views[number] for number in side]
-            some = {lookup.floor, *(unsure(row.ruleset).effect for row, _ in lookup.rows)}
-            for view in views:
-                some |= {view.default, view.unasked, view.deferred}
-                some.update(entry.effect for entry in view.entries)
-            most = min([lookup.floor, *(view.most for view in views)])
-            said.append([effect for effect in some if effect <= most])
-        return frozenset(
-            (before, after)
-            for before, after in CHANGES.intersection(product(*said))
-            if (before < after) in self._directions
-        )
+        said = map(self._said, self._pair.lookups, self._pair.sides)
+        changes = CHANGES.intersection(product(*said))
+        return frozenset(each for each in changes if (each[0] < each[1]) in self._directions)
+
+    def _said(self, lookup: Lookup, side: Iterable[int]) -> list[Effect]:
+        """Return the effects from the strictest of one side to the most that it grants."""
+        views = [self._pair.views[number] for number in side]
+        least = min([each.least for each in views], default=lookup.floor)
+        unread = [unsure(row.ruleset).effect for row, _ in lookup.rows]
+        most = min([lookup.floor, *(view.most for view in views)])
+        return [effect for effect in Effect if min([least, *unread]) <= effect <= most]
 
     @cached_property
     def _directions(self) -> set[bool]:
@@ -319,18 +313,20 @@ class _ChangedLines:
         for widened in (True, False):
             if sides[not widened] <= sides[widened] and floors[widened] <= floors[not widened]:
                 return {not widened}
-        alike = {(v.default, v.unasked, v.deferred, v.shell, v.by_host[0]) for v in views}
-        if len(views) != len(sides) or len(alike) > 1 or floors[0] is not floors[1]:
+        rows = [row for lookup in self._pair.lookups for row, _ in lookup.rows]
+        defaults = {(row.default.effect, row.default.reason, row.ruleset.default) for row in rows}
+        dialects = {(row.ruleset.dialect.asks, row.ruleset.dialect.shell) for row in rows}
+        if len(views) > 2 or len(defaults) > 1 or len(dialects) > 1 or floors[0] != floors[1]:
             return {True, False}
         found = set()
         for number, line in self._pair.edits:
             view, widened = views[number], number in sides[1]
             effect = view.effect(line)
-            if line == NO_MATCH or view.by_host[line + 1] or effect is Effect.ASK:
+            by_host = line == NO_MATCH or view.entries[line].reason in BY_DEFAULT
+            behind = effect is Effect.ALLOW and line > view.last_strict
+            if by_host or not (behind or effect is Effect.DENY):
                 return {True, False}
-            if effect is Effect.ALLOW and line < view.last_strict:
-                return {True, False}
-            found.add(widened is (effect is Effect.ALLOW))
+            found.add(widened is behind)
         return found
 
 
