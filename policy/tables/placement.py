@@ -177,8 +177,8 @@ def _in_any_folder(rules: RuleSet, granting: Effect) -> RuleSet:
     """Return *rules* for files of a project that may lie in any folder.
 
     A rule about paths from the root or the home folder, whose effect is at least *granting*,
-    matches files of the project if it is about any file, or starts with any folders; any other
-    rule, if it does so somewhere. Folders that the rule itself names are left out.
+    matches a file of the project if it matches it wherever the project lies; any other rule, if
+    it does so somewhere. Folders that the rule itself names are left out.
     """
     dialect = rules.dialect
     cwd, home = _folded(dialect.cwd, dialect), _folded(dialect.home, dialect)
@@ -190,13 +190,22 @@ def _in_any_folder(rules: RuleSet, granting: Effect) -> RuleSet:
         elif entry.effect < granting:
             found = _somewhere(pattern, cwd, home)
             entries += (entry if each is pattern else evolve(entry, pattern=each) for each in found)
-        elif pattern.tokens[:1] == (Gap.DEEP,) or [*pattern.tokens] in _ANY_FILE:
+        elif _is_everywhere(pattern):
             below = Pattern.of(PatternKind.PATH, [cwd, *pattern.tokens])
             entries.append(evolve(entry, pattern=below))
     return RuleSet(tuple(entries), rules.default, dialect, rules.default_reason)
 
 
 @lru_cache(maxsize=1024)  # tools share most patterns of their host
+def _is_everywhere(pattern: Pattern) -> bool:
+    """Return whether a pattern also matches itself below any folder."""
+    try:
+        return Pattern.of(PatternKind.PATH, [Gap.DEEP, *pattern.tokens]) <= pattern
+    except OverflowError:
+        return False
+
+
+@lru_cache(maxsize=1024)  # as above
 def _somewhere(pattern: Pattern, cwd: str, home: str) -> Iterable[Pattern]:
     """Return what *pattern* matches in some folder of a project."""
     ends = [end for each in pattern.spelled_out for end in _ends(each, home)]
