@@ -34,7 +34,7 @@ from policy.language.parse import parse_matcher
 from policy.language.printer import print_document
 from policy.language.syntax import Agent, Delegate, Document, Grant, Matcher, Policy, Root, Rule
 from policy.tables.chain import Chain, attenuate
-from policy.tables.dialect import Dialect
+from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.table import SPAWN_TOOL, Table
 
 
@@ -68,6 +68,10 @@ class UsedCall:
     rules: tuple[str, ...] = ()  # that it needs, the narrowest
     why: str = field(default="", eq=False)  # why no rule covers it, or ""
 
+
+_SHELLS: Final = frozenset(
+    tool for tool, said in DIALECT.arguments.items() if said.kind is ArgumentKind.COMMAND
+)
 
 # An agent that may do nothing, with rules about commands so that these are read.
 _NOTHING: Final = "agent main { ask Bash(:), Monitor(:) }"
@@ -322,8 +326,10 @@ class _Draft:
         tool, taken = difference.tool, self._taken_over[agent]
         lacking = []
         for because in difference.before.because:
-            _, parenthesis, rest = because.rule.partition("(")
-            rule = f"{tool}{parenthesis}{rest}" if self._file is None else because.rule
+            named, parenthesis, rest = because.rule.partition("(")
+            # A rule about files may decide a command, and stays a rule about files.
+            keeps = self._file is not None or (tool in _SHELLS and named not in _SHELLS)
+            rule = because.rule if keeps else f"{tool}{parenthesis}{rest}"
             lacking.append((because.effect, rule))
         own = {rule for _, rule in self._rules[agent]}
         is_used = any((call.chain[-1], call.tool) == (agent, tool) for call in self._calls)

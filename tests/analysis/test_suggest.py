@@ -84,6 +84,12 @@ def test_what_the_policy_takes_away_is_taken_over():
     assert not found.why
 
 
+def test_a_rule_about_files_that_decides_a_command_is_taken_over_as_it_is():
+    policy = "root main\nagent main { allow Bash, Read\n deny Read(.env) }\n"
+    found = proposed([bash("git diff --stat"), file("Read", "src/app.py")], decider(policy))
+    assert lines(found) == ["allow Bash(git diff --stat), Read(/src/app.py)", "deny Read(.env)"]
+
+
 def test_files_are_granted_by_their_folder_and_no_more():
     found = proposed([file("Edit", f"src/a/{n}.py") for n in range(3)] + [file("Edit", "src/b.py")])
     assert lines(found) == ["allow Edit(/src/a/**), Edit(/src/b.py)"]
