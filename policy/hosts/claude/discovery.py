@@ -138,7 +138,7 @@ class Role:
     assumed: str = ""  # why that is a guess, or ""
     error: PolicyError | None = None  # why it cannot be read, or None
     above: bool = False  # whether it is of a folder above the project
-    beside: bool = False  # whether it is a file of a user or an administrator
+    outside: bool = False  # whether it is a file of a user or an administrator
 
 
 @define
@@ -460,4 +460,4 @@ def managed_roles(tree: Tree) -> list[Role]:
 def _roles_outside(tree: Tree, root: str) -> list[Role]:
     found = [role for each in discover(tree) if each.root == root for role in each.files]
     own = (role for role in found if not (role.assumed or role.above))
-    return [evolve(role, above=True, beside=True) for role in own]
+    return [evolve(role, above=True, outside=True) for role in own]

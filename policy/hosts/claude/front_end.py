@@ -158,8 +158,8 @@ def _findings(
         yield from lint.hook_findings(of_file)
 
 
-# The mode that the files say, without what the host guards of its own files. That guard is
-# no rule, and modes lift it: no rule is without effect because of it.
+# The mode of the files without the guard on the host's own files. Modes lift that guard, so no
+# finding says that it makes a rule useless.
 _UNGUARDED: Final = "unguarded"
 
 
@@ -250,9 +250,9 @@ class _Files:
             self._take_all(discovery.user_roles(options.user_files), 1)
 
     def _take_all(self, roles: Iterable[Role], rank: int) -> None:
-        # Those last that cannot be read, and may replace any of the others.
+        # A file that cannot be read comes last: it may replace any of the others.
         for role in sorted(roles, key=lambda role: role.error is not None):
-            self._take(role, rank + (role.above and not role.beside))
+            self._take(role, rank + (role.above and not role.outside))
 
     def _take(self, role: Role, rank: int) -> None:
         """Read one file; of skills of one name the one of the lowest *rank* counts."""
@@ -304,7 +304,7 @@ class _Files:
     def _agent(self, source: Source, role: Role) -> None:
         stem = role.path.rpartition("/")[2].removesuffix(".md") if role.scope else ""
         definition, found = read_agent(source, plugin=bool(role.scope), unnamed=stem)
-        if not role.above or role.beside:
+        if not role.above or role.outside:
             self.findings += found
         if definition is None:
             return

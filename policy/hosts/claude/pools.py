@@ -72,7 +72,7 @@ def pool(
         for glob in (f"mcp__{server}__*" for server in other.servers if server not in there):
             place, reason = other.place, Reason.UNAVAILABLE
             entries.append(Entry(glob, Effect.DENY, reason=reason, rule=glob, place=place))
-    # What is taken away a memory does not give back: those lines stand before its own.
+    # The denials come first, so a memory gives back no tool that they take away.
     memory = known.MEMORY_TOOLS if definition.memory else ()
     available = _available(session.named, position)
     for tool, rule, place in _listed(definition):
@@ -161,13 +161,13 @@ def _types(types: tuple[str, ...] | None, entry: Entry, session: ClaudeSession) 
     if types is None:
         yield entry
         return
-    # Names are compared as written here, in calls too, and a type that is not there is none.
+    # Names are compared as written, in calls too, and an unknown type starts nothing.
     for name in types:
         if name in session.agents:
             yield evolve(entry, pattern=Pattern.exactly(name))
     other = evolve(entry, effect=Effect.DENY, pattern=Pattern.text("*"), field="subagent_type")
     yield evolve(other, reason=Reason.DEFAULT)
-    # Without a type the call is an error: which one is meant is not said.
+    # A call without a type is an error.
     yield evolve(entry, effect=Effect.DENY, reason=Reason.MALFORMED)
 
 
@@ -197,7 +197,7 @@ def declared(
     scope = RuleScope(anchors, frozenset(session.agents))
     sets = []
     tools, disallowed = definition.tools, definition.disallowed
-    # What a command does to files is not what a list of tools is about, except to write them.
+    # A list of tools is not about the files of commands, except those that they write.
     beside = known.INNER - {known.REDIRECT_OUT}
     if tools.presence is not Presence.ABSENT and not _everything(tools):
         entries = list(_declared(tools, Effect.ALLOW, scope))
@@ -227,6 +227,6 @@ def _declared(listed: DeclaredTools, effect: Effect, scope: RuleScope) -> Iterat
         else:
             lines = read_rule(str(matcher), matcher.span, effect, scope).lines
             if not lines and effect is Effect.DENY:
-                # What cannot be told apart call by call is denied as a whole.
+                # If no line can tell the calls apart, all of them are denied.
                 yield Entry(name, effect, rule=str(matcher), place=place)
             yield from (line.entry for line in lines)

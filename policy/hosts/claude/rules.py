@@ -261,7 +261,7 @@ def _specified(rule: RuleText, tool: str, content: str) -> RuleLines | None:
 def _has_parameter(rule: RuleText, tool: str, name: str) -> bool:
     if tool == "WebFetch":  # rules about which settings have for domains alone
         return rule.scope.flag and rule.effect is Effect.DENY and name == "prompt"
-    # A tool without specifiers of its own takes those of any parameter.
+    # A tool without specifiers accepts any parameter.
     if tool in known.NAMES and tool not in known.SPECIFIED and tool not in known.PARAMETERS:
         return True
     return name in known.PARAMETERS.get(tool, ())
@@ -456,7 +456,7 @@ def _read(rule: RuleText) -> RuleLines:
         return rule.skipped("mcp-specifier", tool=tool)
     if content is not None and not rule.scope.flag and _ESCAPED_PARENTHESIS.search(content):
         opened, closed = (len(bare.findall(content)) for bare in _BARE)
-        if opened != closed:  # it cannot be told which parentheses are meant
+        if opened != closed:  # it is unknown which parentheses are meant
             return rule.skipped("malformed-rule", case="escaped")
     misnaming = misnamed(tool, rule.span, effect) if of_server else ()
     if misnaming:

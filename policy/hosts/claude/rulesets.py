@@ -35,7 +35,7 @@ def rule_sets(session: ClaudeSession, mode: str) -> tuple[RuleSet, ...]:
 def _rule_sets(session: ClaudeSession, mode: str) -> Iterator[RuleSet]:
     reading = dialect(session, mode)
     if READS_INSIDE in session.fences:
-        # A command is asked for if the files that it reads cannot be told.
+        # A command is asked for if the files that it reads are unknown.
         shell = reading.shell
         compound = (*shell.compound, *traced_patterns(shell.kinds))
         shell = evolve(shell, traced=True, compound=compound)

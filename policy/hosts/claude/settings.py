@@ -57,19 +57,19 @@ class Settings:
 
     scope: str  # ``project``, ``local``, ``user``, ``managed``, ``cli`` or ``flag``
     rules: tuple[SettingsRule, ...] = ()  # in the order written
-    mode: str | None = None  # ``defaultMode``; None where it is not said or no mode
-    # ``additionalDirectories``, and where each stands.
+    mode: str | None = None  # ``defaultMode``; None if absent or unknown
+    # ``additionalDirectories`` -> where each is written.
     folders: Mapping[str, Span] = field(factory=dict)
     tools: tuple[str, ...] | None = None  # the built-in tools that are offered at all; None is all
     managed_only: bool = False  # whether the rules of other files are left out
-    # What is kept in working folders, by the names that settings have for it.
+    # The keys that keep reads or edits in working folders.
     fences: frozenset[str] = frozenset()
     no_bypass: bool = False  # whether no session may go without permissions
     no_auto: bool = False  # whether no session may have its calls judged by a model
     silent: bool = False  # whether what would be asked for is denied
     hooks: tuple[Hook, ...] = ()  # what runs at events of a session
     hooks_off: Switch = None  # whether hooks are switched off
-    plugins: tuple[Span, ...] = ()  # where the plugins stand that are switched on
+    plugins: tuple[Span, ...] = ()  # the places of the plugins that are switched on
     sandbox: Switch = None  # whether commands run in a sandbox
     auto_allowed: Switch = None  # whether what runs in it is auto-allowed
     # The commands that never run in it, as rules that ask for them.
@@ -80,8 +80,7 @@ class Settings:
     variables: Mapping[str, str] = field(factory=dict)
     findings: tuple[Finding, ...] = ()  # what is wrong with the file
     unreadable: bool = False  # whether nothing in it is in force
-    # Whether the host may read what was not read here: a limit of this program, not of the host, so
-    # that the rest may deny more.
+    # Whether this program read only a part of the file, so that the rest may deny more.
     unknown: bool = False
 
 
@@ -104,7 +103,7 @@ def cut_flag(text: str, effect: Effect) -> Iterator[str]:
 
 
 LISTS: Final = {"deny": Effect.DENY, "ask": Effect.ASK, "allow": Effect.ALLOW}
-# Scopes of a project, which may not say of some modes that a session begins in them.
+# Scopes of a project, which may not begin a session in some modes.
 OF_PROJECT: Final = ("project", "local")
 
 _REJECTED: Final = "the host rejects the file: nothing in it is in force, deny rules included"
@@ -148,7 +147,7 @@ class _Reader:
 
     scope: str  # of the file
     findings: list[Finding] = field(factory=list)  # in the order found
-    rejected: bool = False  # whether one of them costs all of the file
+    rejected: bool = False  # whether one of them voids the file
 
     def read(self, node: MappingNode) -> Settings:
         """Return what the document says."""
@@ -192,7 +191,7 @@ class _Reader:
         )
 
     def _reject(self, finding: Finding) -> None:
-        """Add what costs all of the file, or the value where it is an administrator's."""
+        """Add a mistake that voids the file, or only the value in an administrator's file."""
         self.rejected = self.scope != "managed"
         lost = _REJECTED if self.rejected else _SKIPPED
         self.findings.append(evolve(finding, help="; ".join(filter(None, (lost, finding.help)))))
@@ -202,7 +201,7 @@ class _Reader:
             self.findings.append(find("repeated-key", lost.key.span, name=lost.name))
 
     def _strings(self, node: Node, name: str) -> Iterator[tuple[str, Span]]:
-        """Yield the strings of a list; what else is in it the host skips."""
+        """Yield the strings of a list; the host skips its other entries."""
         if not isinstance(node, SequenceNode):
             self._reject(_wrong(ShapeMistake("a list", name, node)))
             return
@@ -214,7 +213,7 @@ class _Reader:
                 self.findings.append(evolve(wrong, help=_SKIPPED))
 
     def _is_on(self, node: MappingNode, name: str, word: object = True) -> bool:  # noqa: FBT002  # a value
-        """Return whether a switch is true, or *word*; of an administrator, any value but off."""
+        """Return whether a switch is true, or *word*; an administrator's may have any value."""
         value = node.get(name)
         if self.scope == "managed":
             return is_set(value)
@@ -233,7 +232,7 @@ class _Reader:
         rules, mode = self._rules(node), self._mode(node)
         folders = self._folders(node.get("additionalDirectories"))
         if self.scope == "managed" and self._holds_back(node, rules):
-            # What is left are modes that allow nothing that others ask for.
+            # A mode that allows more than others does not count.
             mode, folders = mode and (mode if mode in ("plan", "dontAsk") else "default"), {}
             rules = tuple(rule for rule in rules if rule.effect is not Effect.ALLOW)
         unknown = len(rules) > limits.RULES
@@ -293,7 +292,7 @@ class _Reader:
         shown = f"`{value.raw}`" if isinstance(value, ScalarNode) else describe(value)
         modes = ", ".join(MODES)
         self._reject(find("unknown-mode", value.span, case="settings", found=shown, modes=modes))
-        # What an administrator says of it keeps others from saying anything.
+        # Any value of an administrator overrides the values of others.
         return "default" if self.scope == "managed" and is_set(value) else None
 
     def _folders(self, node: Node | None) -> dict[str, Span]:
@@ -358,8 +357,7 @@ def _texts(node: Node | None) -> dict[str, str]:
 
 
 # Of the sandbox that only chains from `main in a sandbox` have. What its keys mean is documented.
-# The text of 2.1.329 has this one off by default, but a value served beside the settings decides:
-# it is taken to be on.
+# The text of 2.1.329 has this one off by default, but a server may switch it on: it counts as on.
 AUTO_ALLOWED: Final = "autoAllowBashIfSandboxed"
 
 

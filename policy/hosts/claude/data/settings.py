@@ -14,7 +14,7 @@ _DATA: Final = table("settings")
 # Reads and edits are kept in working folders.
 READS_INSIDE: Final = "blockReadsOutsideWorkingDirectories"
 EDITS_INSIDE: Final = "blockWritesOutsideWorkingDirectories"
-# Those of the tools for files alone, which only a file given as a flag can say: taken for both.
+# For file tools alone, in a file that is given as a flag; it counts as both of the above.
 FILE_READS_INSIDE: Final = "blockFileToolReadsOutsideWorkingDirectories"
 
 # What would be asked for is denied. It counts where a project does not say it.

@@ -438,7 +438,7 @@ class _TreeReader:
         return kind in ("number", "raw_string", "variable_name", "test_operator")
 
     def _is_accepted_string(self, node: Node) -> bool:
-        """Whether the host accepts a double-quoted string: two characters are no expansion."""
+        """Whether the host accepts a double-quoted string: two of its characters are literal."""
         characters, has_unknown_value = len(self.text_of(node)) - 2, False
         for child in node.named_children:
             kind, text = child.type, self.text_of(child).lstrip()
@@ -568,7 +568,7 @@ class _TreeReader:
             self.refuse_if(text.startswith("(("))  # arithmetic, or two subshells
             # To a shell `{a` is a program, so `}` ends the compound statement around it.
             self.refuse_if(self.compound_depth > 0 and _GLUED_BRACE.match(text) is not None)
-        # Among the words of a command the grammar is wrong to see one.
+        # Among the words of a command a shell sees none.
         between = node.parent is not None and node.parent.type == "command"
         if kind == "subshell" and self.substitution_depth and not between:
             # `$(a; (b))`: shells differ on `))`.

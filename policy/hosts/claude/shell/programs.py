@@ -354,7 +354,7 @@ _MOST_FOLDERS: Final = 6
 
 
 def _below(folder: str, name: str) -> str:
-    """Return *name*, which is relative to *folder*, relative to where *folder* is."""
+    """Return *name* as `folder/name`, or as it is if it is absolute or *folder* is empty."""
     return name if not folder or name[:1] in ("/", "~") else f"{folder}/{name}"
 
 
@@ -531,7 +531,7 @@ def _is_harmless(program: Program, rest: list[Word], given: _ParsedArguments) ->
 
 _DOUBTFUL: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")
 
-# So many changes of folder that a command may run in one of several folders.
+# With this many changes of folder, a command may run in one of several folders.
 SEVERAL: Final = 2
 
 
