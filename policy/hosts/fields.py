@@ -218,7 +218,7 @@ def is_null(node: Node | None) -> bool:
 
 
 def value_of(node: Node | None) -> object:
-    """Return the value of a scalar, None of nothing, and a collection as it is."""
+    """Return the value of a scalar, None for None, and a collection as it is."""
     return node.value if isinstance(node, ScalarNode) else node
 
 
@@ -515,7 +515,7 @@ def _whole(scalar: ScalarNode) -> int | None:
 
 
 class Presence(enum.Enum):
-    """How a list is there. A host says what each of these means."""
+    """Whether and how a list is written. A host defines what each of these means."""
 
     ABSENT = "absent"
     NULL = "null"

@@ -29,7 +29,7 @@ class PortableLine:
     effect: Effect  # the effect of the calls that match
     pattern: Pattern  # what the argument must match
     field: str = ""  # the parameter that *pattern* applies to, or "" for the argument itself
-    # Whether a file says so; the host has other rules built in.
+    # Whether a file contains it; other rules are built into the host.
     written: bool = values.field(default=True, eq=False)
 
 
@@ -43,12 +43,12 @@ class ToolRules:
 
     @property
     def constant(self) -> Effect | None:
-        """The effect of every call, if it is one."""
+        """The effect of every call if all get the same, else None."""
         return self.default if all(one.effect is self.default for one in self.lines) else None
 
     @property
     def least(self) -> Effect:
-        """The least that any call gets."""
+        """The strictest effect that any call gets."""
         return min((line.effect for line in self.lines), default=self.default) & self.default
 
 

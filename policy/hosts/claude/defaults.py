@@ -96,7 +96,7 @@ def _misread_files() -> tuple[Pattern, ...]:
 
 @cache
 def _leading_out() -> Pattern:
-    """Return the files whose names lead out of their folder to Windows."""
+    """Return the files whose names lead out of their folder on Windows."""
     return _anywhere(_names(guarded.LEADING_OUT))
 
 
@@ -340,14 +340,14 @@ def edits_by_links(session: ClaudeSession) -> Iterator[Entry]:
                 yield built_in(tool, Effect.ASK, below(link), Reason.PROTECTED, "a link leads out")
 
 
-# Names as they are written, with their versions.
+# Names of programs as written, with versions.
 _STARTING: Final = RUNNERS | STARTERS | {"python2", "python3"}
 _OTHER: Final = re.compile(r"(?![-\d]|/+\w )([\w./~+-]*[a-z][\w.+-]*) ", re.ASCII | re.IGNORECASE)
 _QUOTES: Final = str.maketrans("", "", "'\"")
 
 
 def is_left_to_model(line: RuleLine) -> bool:
-    """Return whether a rule that allows is left to the model, where one judges (2.1.329).
+    """Return whether an allow rule does not count in `auto`, where a model judges (2.1.329).
 
     In `auto` a rule with a star counts only behind the plain name of a program that runs no other:
     no interpreter, no runner, nothing that starts programs.

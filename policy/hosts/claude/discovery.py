@@ -82,7 +82,7 @@ def _places(node: Node | None, ending: str = "") -> list[str]:
 
 
 def _place(node: Node, ending: str = "") -> str:
-    """Return a place below the plugin; what leads out of it begins with ``..``, as no file does."""
+    """Return the path of *node* in the plugin; one that leads out of it begins with ``..``."""
     text = value_of(node)
     if not isinstance(text, str) or not text.startswith("./") or not text.endswith(ending):
         wanted = "the file of an agent, `./….md`" if ending else "a path that begins with `./`"
@@ -138,7 +138,7 @@ class Role:
     assumed: str = ""  # why that is a guess, or ""
     error: PolicyError | None = None  # why it cannot be read, or None
     above: bool = False  # whether it is of a folder above the project
-    outside: bool = False  # whether it is a file of a user or an administrator
+    outside: bool = False  # whether it is outside of the tree
 
 
 @define
@@ -184,7 +184,7 @@ def discover(tree: Tree, start: str | None = None) -> tuple[FoundProject, ...]:
         project.servers = tuple(_servers(tree, f"{root}/.mcp.json".lstrip("/")))
     own = {root: tuple(r for r in each.files if _is_of(r, root)) for root, each in found.items()}
     for root, project in found.items():
-        # A session may be started in a folder that has such files as it is.
+        # A session may be started in each folder with such files.
         for above in _above(root) if own[root] or root == start else ():
             is_home = above in found and found[above].is_home
             for role in own.get(above, ()):
@@ -372,8 +372,8 @@ def _stray_settings(tree: Tree, path: str) -> Iterator[tuple[str, Role]]:
         yield folder if name in _NAMES else path, role
 
 
-# Agents of an administrator come before those of a project, and those of a user behind
-# them; skills of all are there (2.1.329, observed).
+# Agents of an administrator come before those of a project, and those of a user behind them; the
+# skills of all of them count (2.1.329, observed).
 
 # The names in each folder that are read.
 OF_MAIN: Final = frozenset({"agents", "settings.local.json"})

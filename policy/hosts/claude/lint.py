@@ -89,7 +89,7 @@ def _never_holds(hook: Hook) -> str:
     return "" if is_known else f"there is no tool `{tool}`"
 
 
-# Tools that only read: a list of nothing else looks like a limit.
+# Tools that only read; a list of these alone looks like a limit.
 _READING: Final = frozenset(
     (*known.FILE_TOOLS["Read"], *"WebFetch WebSearch Skill TodoWrite AskUserQuestion LS".split())
 )
@@ -127,7 +127,6 @@ def agent_findings(definition: Definition, session: ClaudeSession) -> Iterator[F
         yield from _unknown(matcher, Effect.DENY)
     yield from _pool(definition, session)
     above, place = session.mode, definition.span_of("permissionMode")
-    # What the mode of the session makes of that of the agent.
     if mode in HANDED_DOWN and child_mode(above, mode) == mode != above:
         yield find("mode-widens", place, agent=agent, session=above, mode=mode)
     if mode and above in HANDED_DOWN and mode != above:
@@ -135,7 +134,7 @@ def agent_findings(definition: Definition, session: ClaudeSession) -> Iterator[F
 
 
 def _pool(definition: Definition, session: ClaudeSession) -> Iterator[Finding]:
-    """Yield what is wrong with the tools that the agent has in the end."""
+    """Yield what is wrong with the tools that the lists give the agent."""
     agent, tools, disallowed = definition.name, definition.tools, definition.disallowed
     position = PoolPosition(main=False, background=session.options.in_background(1))
     if has_no_tools(definition, session, position):
@@ -210,7 +209,7 @@ def settings_findings(files: list[Settings]) -> Iterator[Finding]:
         named = plugins[0].text.strip('"')
         more = f" and {len(plugins) - 1} more" if len(plugins) > 1 else ""
         yield find("plugins-not-read", plugins[0], plugin=named, more=more)
-    # Of the switch for hooks the strongest that says so counts.
+    # The switch for hooks of the strongest scope counts.
     said = sorted((each for each in files if each.hooks_off), key=lambda e: SCOPES.index(e.scope))
     for settings in said[:1]:
         if settings.hooks_off and settings.hooks_off[0] and settings.scope != "managed":

@@ -24,7 +24,7 @@ _ESCAPED: Final = re.compile(r"(?:[^\\]|\\[^\\/])*", re.DOTALL)
 
 # `**/**/`: the second pair of stars matches one folder.
 _TWICE: Final = re.compile(r"(/?\*\*/)\*\*/")
-# `src/**`, whose depth depends on the list it stands in.
+# `src/**`: deny and ask rules match it at any depth.
 _FOLDER: Final = re.compile(r"[^/]+/\*\*\Z")
 
 
@@ -37,7 +37,7 @@ def _read_glob(text: str, anchors: Anchors, effect: Effect) -> tuple[tuple[str, 
         raise Unusable("a backslash is no separator here, and escapes neither itself nor a folder")
     if "\\" in glob and effect is Effect.ALLOW:
         raise Unusable("what a backslash makes of the letter behind it is not read here")
-    glob = re.sub(r"\\.", "?", glob)  # for whatever that may be
+    glob = re.sub(r"\\.", "?", glob)  # whatever the escaped character is
     if glob and not glob.strip("/"):
         raise Unusable(f"`{glob}` alone matches nothing; all below it is `{glob}**`")
     if glob.startswith("!"):
@@ -77,14 +77,11 @@ class Anchors:
     # Of ``/``: the working folder, or the folder of user settings, or that of the file given as a
     # flag.
     source: str
-    # The additional working folders, which rules without a prefix are relative to as well where
-    # they deny or ask.
+    # Additional working folders: deny and ask rules without a prefix are relative to these too.
     others: tuple[str, ...] = ()
-    # Folders of the system that are links, and where each leads: a rule for files by such a name
-    # holds there too.
+    # Links of the system, with their targets: a rule for a name behind a link holds there too.
     links: tuple[tuple[str, str], ...] = ()
-    # All links: a rule that denies or asks, and is anchored, holds where a link leads that it
-    # names.
+    # All links: a deny or ask rule that is anchored and names a link holds at its target too.
     named: tuple[tuple[str, str], ...] = ()
 
 

@@ -46,7 +46,7 @@ def attenuated(session: ClaudeSession) -> Attenuated:
     tables = OnDemand(session.agents, partial(_declared_table, session))
 
     def root(_: str) -> Table:
-        # What is allowed in an aside beyond the settings is no narrower than they are.
+        # The declared rights of an aside are those of the settings.
         return evolve(_declared_table(session, MAIN), bounds=Bounds(depth=session.depth))
 
     # These are never started, even where rules ask for every agent: no agent has the name.
@@ -65,7 +65,7 @@ def _declared_table(session: ClaudeSession, name: str) -> Table:
 
 
 def _startable(session: ClaudeSession, mode: str, position: PoolPosition) -> RuleSet:
-    """Return the rule set that denies to start agents which would have no tool at *position*."""
+    """Return the rule set that denies starting agents which would have no tool at *position*."""
 
     def made() -> RuleSet:
         barred = (
@@ -79,7 +79,7 @@ def _startable(session: ClaudeSession, mode: str, position: PoolPosition) -> Rul
 
 
 def _denied(name: str, reason: Reason, rule: str, definition: Definition | None = None) -> Entry:
-    """Return what denies to start the agent *name*."""
+    """Return the entry that denies starting the agent *name*."""
     span = definition.tools.span if definition else None
     pattern, place = agent_pattern(name), span.place if span else None
     return Entry("Agent", Effect.DENY, pattern, reason=reason, rule=rule, place=place)

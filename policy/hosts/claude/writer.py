@@ -145,7 +145,7 @@ class _Settings:
                 self.add(effect, glob)
 
     def _whole(self, tool: str, effect: Effect) -> None:
-        """Have every call of a tool get *effect*, or less."""
+        """Write rules by which every call of a tool gets *effect*, or less."""
         self.granted[tool] = ToolRules(effect)
         auto_allowed = tool in known.UNASKED or tool in _READING
         if effect is _ALLOW and tool not in known.UNASKED:
@@ -217,7 +217,7 @@ class _Settings:
         self.granted["Bash"] = ToolRules(default, said.lines, said.kind)
         constant = said.constant
         if constant is _DENY or constant is _ASK:
-            # Even so, commands that only read would need no permission.
+            # Read-only commands would still need no permission.
             self.add(constant, "Bash")
             self.granted["Bash"] = ToolRules(constant & self.default)
         for effect in (_DENY, _ASK, _ALLOW):
@@ -275,7 +275,7 @@ class _Settings:
             self._line("Agent", value and f"{line.field}:{value}", line, line.effect)
 
     def _says(self, rule: str, line: PortableLine, effect: Effect) -> bool:
-        """Whether a rule says no more than *line* where it allows, and no less elsewhere."""
+        """Whether a rule matches no more calls than *line* if it allows, and no fewer if not."""
         anchors = Anchors(self.portable.cwd, self.portable.home, self.portable.cwd)
         scope = RuleScope(anchors, frozenset(self.names.values()))
         lines = read_rule(rule, Source("<rule>", rule).whole(), effect, scope).lines
@@ -309,7 +309,7 @@ class _Settings:
 
 
 def _settings(rules: Mapping[Effect, Iterable[str]], **others: str) -> str:
-    """Return a settings file with lists of *rules*, and with what else it says of permissions."""
+    """Return a settings file with lists of *rules*, and with *others* among its permissions."""
     lists = {e.value: [*rules[e]] for e in (_ALLOW, _ASK, _DENY) if e in rules}
     return json.dumps({"permissions": lists | others}, indent=2, ensure_ascii=False) + "\n"
 

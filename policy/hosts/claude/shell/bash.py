@@ -53,7 +53,7 @@ _REDIRECTED: Final = _STATEMENTS - {
     *"unset_command test_command if_statement while_statement".split()
 }
 # Nodes that contain statements; the host does not look into a pipeline in one of these.
-COMPOUND: Final = frozenset(
+_COMPOUND: Final = frozenset(
     "if_statement while_statement for_statement c_style_for_statement case_statement"
     " function_definition compound_statement subshell command_substitution"
     " process_substitution".split()
@@ -170,7 +170,7 @@ def ill_formed(
     shape = _SHAPES.get(kind)
     if shape is None or (not children and kind != "program"):
         return None if not children and _is_leaf(node, source, quoted=quoted) else node
-    in_compound |= kind in COMPOUND
+    in_compound |= kind in _COMPOUND
     quoted = kind == "string" or (quoted and kind == "simple_expansion")
     position, before, has_operator = children[0].start_byte if children else 0, "", True
     for child in children:
@@ -574,15 +574,15 @@ class _TreeReader:
             # `$(a; (b))`: shells differ on `))`.
             self.refuse_if(self.source[node.end_byte : node.end_byte + 1] == b")")
         self.script.split |= kind in ("pipeline", "subshell") and not between
-        if kind in COMPOUND and not self.compound_depth:
+        if kind in _COMPOUND and not self.compound_depth:
             self.script.statements.append(Statement(self.text_of(node), _is_piped(node)))
-        self.compound_depth += kind in COMPOUND
+        self.compound_depth += kind in _COMPOUND
         for child in node.children:
             if child.is_named:
                 self.statement(child, depth + 1)
             if child.type == "&":
                 self.script.background = True
-        self.compound_depth -= kind in COMPOUND
+        self.compound_depth -= kind in _COMPOUND
 
     def _command(self, node: Node, depth: int) -> None:
         command = SimpleCommand(requoted=is_requoted(self.text_of(node)))

@@ -144,7 +144,7 @@ _QUOTED_HEREDOC = re.compile(
 
 
 def hides_text(words: Sequence[Word]) -> bool:
-    """Whether quoted text has a line that looks like a comment, behind which the host may skip."""
+    """Whether quoted text has a line like a comment, so that the host may skip what follows."""
     return any(
         "\n" in word.raw and _COMMENT.search(word.raw) and _COMMENT.search(_without_heredocs(word))
         for word in words

@@ -88,7 +88,7 @@ def matches(wanted: str, text: str) -> bool:
 
 
 def keeps_harmless(before: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
-    """Whether a harmless program is so behind *before*; *moves*: it changes the folder."""
+    """Whether a harmless program stays so behind *before*; *moves*: it changes the folder."""
     found = (shell.wrapping.granting.known.get(word.plain) for word in before)
     wrappers = [wrapper for wrapper in found if wrapper is not None]
     if not wrappers:

@@ -333,7 +333,7 @@ def _outcome_in_some_folder(files: Row, name: str) -> Outcome:
 
 
 def _may_meet(pattern: Pattern, form: Form, other: Pattern) -> bool:
-    """Return whether a file may match both, or be below what *pattern* matches."""
+    """Return whether a file of *other* may have a name of *pattern*, or be in that folder."""
     if form is not Form.WITHIN and pattern.tokens[-1] is Gap.DEEP:  # all below what it names
         pattern = Pattern.of(PatternKind.PATH, pattern.tokens[:-1])
     try:

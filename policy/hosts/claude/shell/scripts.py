@@ -178,7 +178,7 @@ class _ScriptReading:
 
     def _compare_commands(self) -> None:
         """Let no rule allow any command where one changes what another does."""
-        # It is unknown where a variable is set that a stage of a pipeline sets.
+        # A variable that a stage of a pipeline sets may last, or may not.
         if any(each.piped and all(map(is_assignment, each.words)) for each in self.script.commands):
             self._uncheck(self.text, "sets a variable as a part of a pipe")
         if self._uses_repository and programs.writes_repository(
