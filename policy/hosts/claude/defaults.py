@@ -367,8 +367,8 @@ def is_left_to_model(line: RuleLine) -> bool:
     if other is None or _program(other[1]) in _STARTING:
         return True
     first, blank, rest = plain.partition(" ")
-    begun = tuple(run + end for run in runs for end in (" *", ":*", "*", " -"))
-    return (_program(first) + blank + rest).startswith(begun)
+    starts = tuple(run + end for run in runs for end in (" *", ":*", "*", " -"))
+    return (_program(first) + blank + rest).startswith(starts)
 
 
 def _program(name: str) -> str:

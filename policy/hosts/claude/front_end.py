@@ -186,8 +186,8 @@ def _elsewhere(
     if built.granted:
         yield f"skills that an agent invokes (`{TURN}` has what all of them allow)"
     if options.start is None and top is not None and (top / found.root).is_dir():
-        beside = discovery.read_beside(start_place(top / found.root))
-        yield from (f"`{visible(str(path))}` (`--from`)" for path in beside)
+        paths = discovery.read_beside(start_place(top / found.root))
+        yield from (f"`{visible(str(path))}` (`--from`)" for path in paths)
     of_user = any(role.scope == "user" for role in found.files)
     if options.user is None and options.user_files is None and not of_user:
         yield "`~/.claude` (`--user`)"

@@ -210,7 +210,9 @@ def settings_findings(files: list[Settings]) -> Iterator[Finding]:
         more = f" and {len(plugins) - 1} more" if len(plugins) > 1 else ""
         yield find("plugins-not-read", plugins[0], plugin=named, more=more)
     # The switch for hooks of the strongest scope counts.
-    said = sorted((each for each in files if each.hooks_off), key=lambda e: SCOPES.index(e.scope))
-    for settings in said[:1]:
+    switches = sorted(
+        (each for each in files if each.hooks_off), key=lambda e: SCOPES.index(e.scope)
+    )
+    for settings in switches[:1]:
         if settings.hooks_off and settings.hooks_off[0] and settings.scope != "managed":
             yield find("hooks-disabled", settings.hooks_off[1])

@@ -45,8 +45,7 @@ class ClaudeOptions:
     main_files: Tree | None = field(default=None, hash=False)
     # ``.claude`` of the folders above a folder that is in no checkout.
     above_files: tuple[Tree, ...] = field(default=(), hash=False)
-    # The folder of a user, ``~/.claude``, whose settings, agents and skills count beside those of a
-    # project.
+    # The folder of a user, ``~/.claude``: its settings, agents and skills count in every project.
     user_files: Tree | None = field(default=None, hash=False)
     # The folder of an administrator, e.g. ``/etc/claude-code``.
     managed_files: Tree | None = field(default=None, hash=False)
@@ -60,7 +59,7 @@ class ClaudeOptions:
     interactive: tuple[str, ...] = ()  # tools whose server wants the user asked each time
     # Hosts fetched from without asking; None is those of the host.
     preapproved: tuple[str, ...] | None = None
-    # Files that are links, and what each leads to, absolute.
+    # Files that are links -> their targets, absolute.
     links: Mapping[str, str] = field(factory=dict, hash=False)
     # Other names of skills, and the skill that each is.
     aliases: Mapping[str, str] = field(factory=dict, hash=False)

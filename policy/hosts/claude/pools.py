@@ -198,10 +198,10 @@ def declared(
     sets = []
     tools, disallowed = definition.tools, definition.disallowed
     # A list of tools is not about the files of commands, except those that they write.
-    beside = known.INNER - {known.REDIRECT_OUT}
+    of_commands = known.INNER - {known.REDIRECT_OUT}
     if tools.presence is not Presence.ABSENT and not _everything(tools):
         entries = list(_declared(tools, Effect.ALLOW, scope))
-        entries += (Entry(name, Effect.ALLOW, rule="a command") for name in sorted(beside))
+        entries += (Entry(name, Effect.ALLOW, rule="a command") for name in sorted(of_commands))
         if any(entry.tool in ("Edit", "Write") and entry.pattern is None for entry in entries):
             entries.append(Entry(known.REDIRECT_OUT, Effect.ALLOW, rule="a command"))
         sets.append(RuleSet(tuple(entries), Effect.DENY, dialect, Reason.UNAVAILABLE))

@@ -108,9 +108,9 @@ class RuleText:
     ) -> RuleLines:
         """Return a line for every tool and pattern, which may be one that *removes* the tool."""
         reason = Reason.UNAVAILABLE if removes and self.effect is Effect.DENY else Reason.RULE
-        said = reason, self.text, self.place, form
+        others = reason, self.text, self.place, form
         calls = itertools.product(tools, patterns)
-        entries = (Entry(tool, self.effect, pattern, field, *said) for tool, pattern in calls)
+        entries = (Entry(tool, self.effect, pattern, field, *others) for tool, pattern in calls)
         return RuleLines(tuple(RuleLine(entry, exact) for entry in entries))
 
     def finding(self, code: str, severity: Severity | None = None, **words: Any) -> RuleLines:  # noqa: ANN401
@@ -150,8 +150,8 @@ def _command_lines(rule: RuleText, content: str) -> RuleLines:
         return rule.skipped("empty-prefix", case="blank", prefix=prefix[:-1])
     if "*" in prefix:
         literal = Pattern.of(PatternKind.TEXT, [prefix])
-        begun = Pattern.of(PatternKind.TEXT, [prefix + " ", Gap.ANY])
-        lines = rule.lines(_RUNNING, [literal], form=Form.PREFIX) + rule.lines(_RUNNING, [begun])
+        extended = Pattern.of(PatternKind.TEXT, [prefix + " ", Gap.ANY])
+        lines = rule.lines(_RUNNING, [literal], form=Form.PREFIX) + rule.lines(_RUNNING, [extended])
         return lines + rule.skipped("prefix-with-star", prefix=prefix)
     pieces = _PIECE.findall(text)
     exact = "*" not in pieces

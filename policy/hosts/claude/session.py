@@ -98,8 +98,8 @@ def _switched_off(
 ) -> Iterator[RuleLine]:
     """Yield the lines that take away the tools that are switched off."""
     for key, (off, tools) in keys.TOOLS_OFF.items():
-        said = (each.keys.get(key) for each in settings)
-        if next((value for value in said if isinstance(value, bool)), None) is off:
+        switches = (each.keys.get(key) for each in settings)
+        if next((value for value in switches if isinstance(value, bool)), None) is off:
             yield from _without(tools, f"off by {key}")
     for name, tools in keys.TOOLS_OFF_VARIABLE.items():
         if _is_on(variables, name):
@@ -184,7 +184,7 @@ EDITING_MODES: Final = frozenset({"acceptEdits", "auto"})
 HANDED_DOWN: Final = frozenset({"acceptEdits", "auto", "bypassPermissions"})
 
 _PLAN_OF_AGENT: Final = "plan of an agent"
-# A plan -> the same where an agent said `dontAsk`.
+# A plan -> the same below an agent with `dontAsk`.
 _SILENT: Final = {"plan": "silent plan", _PLAN_OF_AGENT: "silent plan of an agent"}
 
 
@@ -208,12 +208,11 @@ def is_plan(mode: str) -> bool:
 
 def _session_mode(settings: Sequence[Settings], options: ClaudeOptions) -> str:
     """Return the mode of a session, by what its files say, the strongest first."""
-    said = [(each.scope, each.mode) for each in settings if each.mode]
-    scope, mode = said[0] if said else ("", "default")
+    modes = [(each.scope, each.mode) for each in settings if each.mode]
+    scope, mode = modes[0] if modes else ("", "default")
     if is_ignored(scope, mode):
-        # It counts if a file of another scope says it too, and nothing else does (2.1.329,
-        # observed).
-        others = {other for scope, other in said if scope not in OF_PROJECT}
+        # It counts only if a file of another scope has it too (2.1.329, observed).
+        others = {other for scope, other in modes if scope not in OF_PROJECT}
         mode = mode if mode in others else "default"
     asked = options.mode or mode
     no_bypass = any(each.no_bypass for each in settings)
@@ -259,8 +258,8 @@ class ClaudeSession:
     @cached_property
     def main_agent(self) -> str:
         """The agent that the session is started as, or ""."""
-        said = (each.keys.get("agent") for each in self.settings)
-        return self.options.main_agent or next((n for n in said if isinstance(n, str) and n), "")
+        named = (each.keys.get("agent") for each in self.settings)
+        return self.options.main_agent or next((n for n in named if isinstance(n, str) and n), "")
 
     @cached_property
     def starts(self) -> bool:

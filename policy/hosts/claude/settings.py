@@ -86,7 +86,7 @@ class Settings:
 
 # Each value is a list, cut at commas and spaces outside parentheses. The first that closes counts
 # for all that are open, so that `Bash(echo $(date) && make)` falls into `Bash(echo $(date)`, `&&`
-# and `make)`; beside these a value denies what is cut outside parentheses that match (2.1.329, by
+# and `make)`. A value also denies what is cut outside parentheses that match (2.1.329, by
 # its text and observed).
 _ENTRY: Final = re.compile(r"(?:\([^)]*(?:\)|\Z)|[^, (])+")
 # A rule that falls apart; one that begins with a negation opens no more than its pieces do.

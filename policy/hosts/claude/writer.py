@@ -129,9 +129,9 @@ class _Settings:
         done = {*_READING, *_EDITING, "Bash", "Monitor", "WebFetch", "Agent", known.LAST}
         for tool in sorted(known.NAMES - done):
             self._whole(tool, self.agent.about(tool).least)
-        for tool, said in self.agent.tools.items():
+        for tool, tool_rules in self.agent.tools.items():
             if tool not in known.NAMES and tool != SPAWN_TOOL:
-                effect = said.least
+                effect = tool_rules.least
                 self.granted[tool] = ToolRules(effect)
                 is_name = not is_glob(tool) and "(" not in tool
                 if is_name and (effect is _ALLOW or effect < self.default):
@@ -160,25 +160,25 @@ class _Settings:
         wanted: dict[str, ToolRules] = {}
         working_folder = Pattern.of(PatternKind.PATH, [self.portable.cwd, Gap.DEEP])
         for tool in tools:
-            said = self.agent.about(tool)
-            lists, default = ranked(said)
+            rules = self.agent.about(tool)
+            lists, default = ranked(rules)
             inside = any(covers(line.pattern, [working_folder]) for line in lists[_ALLOW])
             in_part = rule == "Read" and default is not _ALLOW and not inside
-            if said.constant is not None or in_part:
+            if rules.constant is not None or in_part:
                 # What is read in the working folder needs no permission, whatever is allowed.
-                self._whole(tool, said.least)
+                self._whole(tool, rules.least)
                 continue
-            wanted[tool] = said
-            self.granted[tool] = ToolRules(default, said.lines, said.kind)
+            wanted[tool] = rules
+            self.granted[tool] = ToolRules(default, rules.lines, rules.kind)
             if default is _ALLOW:
                 self.add(_ALLOW, tool)
         for effect in (_DENY, _ASK):
-            for said in wanted.values():
-                for line in ranked(said)[0][effect]:
+            for rules in wanted.values():
+                for line in ranked(rules)[0][effect]:
                     self._path(rule, line, effect)
         others = (*_EDITING, *_READING) if rule == "Edit" else _READING
-        for said in wanted.values():
-            for line in ranked(said)[0][_ALLOW]:
+        for rules in wanted.values():
+            for line in ranked(rules)[0][_ALLOW]:
                 if all(self._grants(other, line.pattern) for other in others):
                     self._path(rule, line, _ALLOW)
 
@@ -212,10 +212,10 @@ class _Settings:
             self.add(effect, tool)
 
     def _shell(self) -> None:
-        said = self.agent.about("Bash")
-        lists, default = ranked(said)
-        self.granted["Bash"] = ToolRules(default, said.lines, said.kind)
-        constant = said.constant
+        rules = self.agent.about("Bash")
+        lists, default = ranked(rules)
+        self.granted["Bash"] = ToolRules(default, rules.lines, rules.kind)
+        constant = rules.constant
         if constant is _DENY or constant is _ASK:
             # Read-only commands would still need no permission.
             self.add(constant, "Bash")
@@ -241,13 +241,13 @@ class _Settings:
         self.granted["Monitor"] = ToolRules(_DENY) if "Monitor" in self.rules[_DENY] else monitor
 
     def _hosts(self) -> None:
-        said = self.agent.about("WebFetch")
-        if said.constant is not None:
-            self._whole("WebFetch", said.constant)
-        lists, default = ranked(said)
-        self.granted["WebFetch"] = ToolRules(default, said.lines, said.kind)
+        rules = self.agent.about("WebFetch")
+        if rules.constant is not None:
+            self._whole("WebFetch", rules.constant)
+        lists, default = ranked(rules)
+        self.granted["WebFetch"] = ToolRules(default, rules.lines, rules.kind)
         for effect in (_DENY, _ASK, _ALLOW):
-            for line in lists[effect] if said.constant is None else ():
+            for line in lists[effect] if rules.constant is None else ():
                 name = host(line.pattern, effect) if line.pattern.kind is PatternKind.HOST else None
                 self._line("WebFetch", name and f"domain:{name}", line, effect)
         if default is _ALLOW:
@@ -280,11 +280,11 @@ class _Settings:
         scope = RuleScope(anchors, frozenset(self.names.values()))
         lines = read_rule(rule, Source("<rule>", rule).whole(), effect, scope).lines
         patterns = (one.entry.pattern for one in lines if one.entry.field == line.field)
-        said = [each and self._lettered(each) for each in patterns]
+        matched = [each and self._lettered(each) for each in patterns]
         if effect is not _ALLOW:
-            return any(pattern is None or covers(line.pattern, [pattern]) for pattern in said)
+            return any(pattern is None or covers(line.pattern, [pattern]) for pattern in matched)
         wanted = [line.pattern, *self._allowed(rule.partition("(")[0])]
-        return bool(said) and all(pattern and covers(pattern, wanted) for pattern in said)
+        return bool(matched) and all(pattern and covers(pattern, wanted) for pattern in matched)
 
     def _lettered(self, pattern: Pattern) -> Pattern:
         """Return a pattern of this host, which ignores case in paths, for hosts that keep it."""
@@ -297,8 +297,8 @@ class _Settings:
         """Yield the tools of which the settings grant *agent* no more than it may do."""
         for tool in sorted({*known.NAMES, *self.granted} - {"Agent", known.LAST}):
             granted = self.granted.get(tool, ToolRules(self.default))
-            said = agent.about(tool)
-            if granted.constant is not _DENY and no_more(tool, granted, said):
+            rules = agent.about(tool)
+            if granted.constant is not _DENY and no_more(tool, granted, rules):
                 yield tool
         denied = self.rules[_DENY]
         allowed = {name for name in self.names.values() if f"Agent({name})" not in denied}

@@ -1,6 +1,6 @@
 """What Claude Code 2.1.329 knows of programs, tools and settings: TOML files (see README.md).
 
-The modules beside them turn `table` into classes. Reading TOML takes ten times as long as JSON, so
+Its modules turn `table` into classes. Reading TOML takes ten times as long as JSON, so
 ``tables.json`` holds all but the findings too, and counts if it was made of the same files.
 """
 

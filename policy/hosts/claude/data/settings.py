@@ -21,7 +21,7 @@ FILE_READS_INSIDE: Final = "blockFileToolReadsOutsideWorkingDirectories"
 SILENT: Final = "denyInsteadOfPrompting"
 SILENT_SCOPES: Final = frozenset({"managed", "flag", "user"})
 
-# No model judges calls; in `permissions` and beside it.
+# No model judges calls; a key of `permissions` and of the settings.
 NO_AUTO: Final = "disableAutoMode"
 # No session goes without permissions.
 NO_BYPASS: Final = "disableBypassPermissionsMode"

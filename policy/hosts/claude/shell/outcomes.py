@@ -244,10 +244,10 @@ def _has_plain_rest(row: Row, index: int, text: str) -> bool:
     literal = pattern.tokens[0] if len(pattern.tokens) > 1 else ""
     if not isinstance(literal, str) or literal[-1:] in ("", " ") or not text.startswith(literal):
         return True
-    begun, rest = literal.rpartition(" ")[2], text[len(literal) :].partition(" ")[0]
-    if "=" in begun:
+    word_start, rest = literal.rpartition(" ")[2], text[len(literal) :].partition(" ")[0]
+    if "=" in word_start:
         return True
-    if _ODD.search(_QUOTES.sub("", begun.rpartition("/")[2] + rest)) is not None:
+    if _ODD.search(_QUOTES.sub("", word_start.rpartition("/")[2] + rest)) is not None:
         return False
     return _PLAIN.fullmatch(rest) is not None
 

@@ -230,10 +230,10 @@ def _files_of(
         opened += _glob_files(program, rest, given, looked, tools.reads)
     if shell.kept and program.uproots is not Files.NONE:
         is_plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the folder
-        taken = _select(program, program.uproots if is_plain else Files.ALL, rest, given.named)
+        moved = _select(program, program.uproots if is_plain else Files.ALL, rest, given.named)
         opened += (
             ClaudeRedirection(w.plain, writes=True, tool=tools.writes, deep=True)
-            for w in taken
+            for w in moved
             if w.known and w.plain
         )
     if program.into:

@@ -92,16 +92,21 @@ def _is_unchecked(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) ->
     """
     stages = [*stages_of(words, prefix)]
     # Without the stages that begin with a second assignment.
-    begun = stages[:1]
-    begun += (
+    selected = stages[:1]
+    selected += (
         stage
         for before, stage in pairwise(stages)
         if not (is_assignment(before[0]) and is_assignment(stage[0]))
     )
     return (
-        any(_changes_reading(stage, shell, first=number == 0) for number, stage in enumerate(begun))
+        any(
+            _changes_reading(stage, shell, first=number == 0)
+            for number, stage in enumerate(selected)
+        )
         or any(is_environment(word.plain) for word in words)
-        or any(is_fragment(each, shell) or _has_unchecked_arguments(each, shell) for each in begun)
+        or any(
+            is_fragment(each, shell) or _has_unchecked_arguments(each, shell) for each in selected
+        )
     )
 
 
@@ -166,7 +171,7 @@ def _script_of(words: Sequence[Word]) -> str | None:
         words = words[1:]
     if len(words) < 3 or shell_of(words[0].plain) not in SHELLS:
         return None
-    taken, index = False, 1
+    has_script, index = False, 1
     while index < len(words):
         text = words[index].plain
         index += 1
@@ -178,9 +183,9 @@ def _script_of(words: Sequence[Word]) -> str | None:
         if _LONG_OPTION.fullmatch(text):
             index += text.endswith("file")
         else:
-            taken |= text[0] == "-" and "c" in text
+            has_script |= text[0] == "-" and "c" in text
             index += text.count("o") + text.count("O")
-    return words[index].plain if taken and index < len(words) else None
+    return words[index].plain if has_script and index < len(words) else None
 
 
 def _is_harmless(
