@@ -172,3 +172,13 @@ def test_the_reader_of_a_host_loads_nothing_of_its_files() -> None:
     assert not [name for name in modules if name.startswith(heavy)]
     host = {name for name in modules if name.startswith("policy.hosts.")}
     assert {name for name in host if ".claude.shell" not in name} == {"policy.hosts.claude"}
+
+
+def test_imports_point_one_way() -> None:
+    pytest.importorskip("importlinter", reason="pip install '.[lint]'")
+    folder = Path(policy.__file__).parent.parent
+    said = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
+    done = subprocess.run(
+        [sys.executable, "-c", said], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
