@@ -56,7 +56,7 @@ def test_every_gap_that_some_chain_has_is_found_and_shown_by_a_chain(
     shown: set[tuple[str, str, bool]] = set()
     undecided = set()
     for agent in NAMES:
-        found, why = gaps.of(agent)
+        found, why = gaps.find(agent)
         assert all(SAMPLED in reason for reason in why)
         undecided |= {agent} if why else set()
         for gap in found:
@@ -173,7 +173,7 @@ def test_a_tool_is_reported_by_its_name_where_nothing_of_it_is_declared() -> Non
 def test_what_a_host_cuts_off_a_rule_of_a_tool_without_a_description_is_compared_exactly() -> None:
     text = "---\nname: ann\ndescription: works\ntools:\n  allow: ['other(a)']\n---\nYou work.\n"
     (project,) = load_tree(Memory({".zeph/agents/ann.md": text})).projects
-    found, why = Gaps(project, {}).of("ann")
+    found, why = Gaps(project, {}).find("ann")
     assert not why
     gap, deeper = found
     # Zeph counts the depth anew for each agent, so its limit is never reached.

@@ -191,4 +191,4 @@ def test_a_shape_is_the_expression_it_looks_like(shape, names):
     places = automaton.start()
     for name in names:
         places = automaton.after(places, name)
-    assert automaton.holds(places) is of_shape(tuple(names), shape)
+    assert automaton.accepts(places) is of_shape(tuple(names), shape)

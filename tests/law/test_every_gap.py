@@ -105,7 +105,7 @@ def check_audit(universe: Universe, model: Model) -> None:
             assert {*spawns} == {
                 names[-1] for names in walked.chains if names[-2:-1] == (agent.name,)
             }
-        found, why = gaps.of(agent.name)
+        found, why = gaps.find(agent.name)
         assert agent.escalations == tuple(gap for gap in found if gap.widened)
         assert {*agent.dead_letters} <= {gap for gap in found if not gap.widened}
         overlap = universe.host == "claude-code" and all(OVERLAPS in reason for reason in why)

@@ -1,9 +1,9 @@
-"""What every agent may do through every chain, declared and enforced.
+"""Audits what every agent may do through every chain, as declared and as enforced.
 
-For each agent the positions that matter are reported with a chain as witness. Where the host
-enforces something else than is declared along the chain, that gap is reported as well: an
-*escalation* grants more, a *dead rule* is granted by the files and refused by the host. Gaps are
-searched along both readings at once, since neither alone has to look at every chain that shows one.
+The audit reports the positions of each agent with a chain as witness, and each gap between what the
+chain declares and what the host enforces. In an *escalation* the host grants more; for a *dead
+rule* the files grant a call and the host denies it. The search walks both readings at once: a chain
+that shows a gap may be redundant in each reading alone.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from policy.tables.table import Bounds, Table
 
 @frozen
 class ReadingGap(Difference):
-    """A call that the host decides otherwise than is declared along a chain, a shortest."""
+    """A call that the host decides otherwise than a chain declares; `chain` is a shortest one."""
 
     chain: tuple[str, ...] = ()
 
     @property
     def below(self) -> tuple[str, ...]:
-        """The agents that decide between the first of the chain and the last."""
+        """The agents whose rules decide, but for the first and the last of the chain."""
         links = dict.fromkeys((*self.before.links, *self.after.links))
         return tuple(link for link in links if link in self.chain[1:-1])
 
 
 class Gaps:
-    """The gaps of one project; *known* is what comparisons of its tables found."""
+    """The gaps of one project; *known* holds the comparisons of tables made so far."""
 
     def __init__(self, project: Project, known: Known) -> None:
         declared, real = (reading_side(project, reading) for reading in READINGS)
         self._compared = ComparedChains(declared, real, known, one_sided=False)
 
-    def of(self, agent: str) -> tuple[tuple[ReadingGap, ...], tuple[str, ...]]:
+    def find(self, agent: str) -> tuple[tuple[ReadingGap, ...], tuple[str, ...]]:
         """Return the gaps of *agent*, and why there may be more."""
         pairs = self._compared.pairs
         if pairs is None:
             return (), ()
         unique: dict[object, ReadingGap] = {}
         why: dict[str, None] = dict.fromkeys(() if pairs.is_whole else (MANY_CHAINS,))
-        for names in map(pairs.names, pairs.of(agent)):
+        for names in map(pairs.names, pairs.shared(agent)):
             found = self._compared.compare(names)
             why.update(dict.fromkeys(found.why))
             for one in found.differences:
@@ -68,30 +68,30 @@ class Gaps:
 
 @frozen
 class AuditPosition:
-    """An agent at the end of a chain, in one reading."""
+    """A position of an agent in one reading, with a chain that leads there."""
 
     chain: tuple[str, ...]
-    confirm: tuple[str, ...]  # agents of the chain whose start must be confirmed
-    runs_read_only: bool  # whether commands that change nothing need no rule
+    confirm: tuple[str, ...]  # the agents of the chain whose start a person must confirm
+    runs_read_only: bool  # whether read-only commands need no rule
 
 
 @frozen
 class AgentAudit:
-    """One agent."""
+    """The positions and gaps of one agent."""
 
     name: str  # as chains name it
-    place: Place | None  # where it is defined; None when it is built in
-    # Its positions as declared; none where no chain reaches it.
+    place: Place | None  # of its definition; None if it is built in
+    # Its positions as declared; empty if no chain reaches it.
     attenuated: tuple[AuditPosition, ...]
-    enforced: tuple[AuditPosition, ...]  # its positions as the host has it
-    escalations: tuple[ReadingGap, ...]  # what the host grants beyond what the chain declares
-    dead_letters: tuple[ReadingGap, ...]  # what the chain declares and the host refuses
+    enforced: tuple[AuditPosition, ...]  # its positions as enforced
+    escalations: tuple[ReadingGap, ...]  # calls that the host grants beyond the declared rules
+    dead_letters: tuple[ReadingGap, ...]  # calls that the files grant and the host denies
     # The agents it can start, as declared and as enforced.
     spawns: tuple[tuple[str, ...], tuple[str, ...]]
-    # What it may do at most by tool, over its positions as declared and as the host has them; a
-    # grant beyond the last of these is of a chain that is not among them.
+    # The most that it may do by tool, as declared and as enforced. `MostGranted.position` counts
+    # these positions; the next number stands for chains that were not followed.
     most: tuple[tuple[AtMost, ...], tuple[AtMost, ...]] = ((), ())
-    why: tuple[str, ...] = ()  # why the two readings may differ in more; nothing where they do not
+    why: tuple[str, ...] = ()  # why there may be more gaps; empty if there are none
     bounds: Bounds = Bounds()  # the limits that its own definition states
 
     @property
@@ -102,7 +102,7 @@ class AgentAudit:
 
 @frozen
 class ProjectAudit:
-    """One project: its agents, and what was read for it."""
+    """The agents of one project."""
 
     project: Project
     agents: tuple[AgentAudit, ...]
@@ -115,9 +115,10 @@ class ProjectAudit:
 
 @frozen
 class Audit:
-    """A whole workspace: its findings one by one, and files that no front end reads.
+    """The audit of a workspace.
 
-    A comment takes away *suppressed* findings; the files hold so many *rules*.
+    *unread* are files that no front end reads, *suppressed* is the number of findings that comments
+    suppress, *rules* that of the rules in all files.
     """
 
     label: str
@@ -142,12 +143,12 @@ def _audit(project: Project, known: Known) -> ProjectAudit:
     declared = real = reach(project, project.attenuated, alone=project.asides)
     if not is_met_alike(project.attenuated, project.enforced):
         real = reach(project, project.enforced, alone=project.asides)
-    # What is written in files comes before what the host has anyway.
+    # Agents of files come before built-in ones.
     by_name = sorted(project.agents, key=lambda n: (project.agents[n].place is None, n))
     names = dict.fromkeys([*project.starts, *project.asides, *by_name])
     agents = []
     for name in steps(names, f"auditing {project.title}"):
-        entry, (found, why) = project.agents.get(name), gaps.of(name)
+        entry, (found, why) = project.agents.get(name), gaps.find(name)
         attenuated, enforced = (
             tuple(_position(project, chain) for chain in each.widest.get(name, ()))
             for each in (declared, real)
@@ -159,7 +160,6 @@ def _audit(project: Project, known: Known) -> ProjectAudit:
                 attenuated,
                 enforced,
                 escalations=tuple(gap for gap in found if gap.widened),
-                # What a rule in a file grants, and the host refuses.
                 dead_letters=tuple(
                     gap
                     for gap in found
@@ -181,7 +181,7 @@ def _position(project: Project, chain: Chain) -> AuditPosition:
 
 
 def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[ToolAccess]]]:
-    """Return permission mode -> agents -> what each may do by the host; none without modes."""
+    """Return permission mode -> agents with equal access -> that access, as enforced."""
     found: dict[str, dict[tuple[str, ...], list[ToolAccess]]] = {}
     known = _Most()
     run = project.tool_classes["run"][0]
@@ -189,38 +189,38 @@ def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[Too
         if not each.mode:
             continue
         real = reach(each, each.enforced, alone=each.asides)
-        alike: dict[tuple[ToolAccess, ...], list[str]] = {}
+        agents_by_access: dict[tuple[ToolAccess, ...], list[str]] = {}
         for name, (first, *_) in real.widest.items():
             read_only = ("read-only",) if _runs_read_only(project, first.table) else ()
             access = tuple(
                 evolve(one, allowed=(*read_only, *one.allowed)) if one.name == run else one
                 for one in tool_access(_most(name, real, known))
             )
-            alike.setdefault(access, []).append(name)
-        found[each.mode] = {tuple(names): [*access] for access, names in alike.items()}
+            agents_by_access.setdefault(access, []).append(name)
+        found[each.mode] = {tuple(names): [*access] for access, names in agents_by_access.items()}
     return found
 
 
-# Commands that change nothing, and one that no host knows.
+# Read-only commands, and one that no host knows.
 _READ_ONLY: Final = ("ls", "pwd", "wc x", "whoami")
 _UNKNOWN: Final = "no-such-program x"
 
 
 def _runs_read_only(project: Project, table: Table) -> bool:
-    """Return whether commands that change nothing need no rule."""
+    """Return whether read-only commands need no rule."""
     lookup = table.lookup(project.tool_classes["run"][0])
     unruled, *found = [lookup.decide({"command": each}) for each in (_UNKNOWN, *_READ_ONLY)]
-    # A rule may allow some of them by name.
+    # A rule may allow some of them by name, which does not count.
     free = any(each.effect is Effect.ALLOW and not each.because for each in found)
     return free and unruled.effect is not Effect.ALLOW
 
 
-# What agents may do at most, by the words of their rules.
+# The words of the rules of an agent -> the most that it may do.
 _Most = dict[object, tuple[AtMost, ...]]
 
 
 def _most(agent: str, found: Reach, known: _Most) -> tuple[AtMost, ...]:
-    """Return what *agent* may do at most, over its chains and beyond them."""
+    """Return the most that *agent* may do, over chains that were followed and others."""
     tables = [chain.table for chain in found.widest.get(agent, ())]
     tables += [found.most[agent]] if agent in found.most else []
     key = tuple(tuple(part.rules.worded for part in table.use.parts) for table in tables)
@@ -231,14 +231,14 @@ def _most(agent: str, found: Reach, known: _Most) -> tuple[AtMost, ...]:
 
 @frozen
 class GapGroup:
-    """Gaps with the same two effects, of the same agents below the same for the same reason."""
+    """Gaps with equal effects, agents, deciding agents between (`ReadingGap.below`) and rules."""
 
     agents: tuple[str, ...]
     gaps: tuple[ReadingGap, ...]
 
 
 def gap_groups(agents: Iterable[AgentAudit], which: str) -> list[GapGroup]:
-    """Return the gaps of agents that are alike, *which* are ``escalations`` or ``dead_letters``."""
+    """Return the gaps of *agents* in groups; *which* is ``escalations`` or ``dead_letters``."""
     once: dict[Hashable, dict[str, ReadingGap]] = {}
     for agent in agents:
         for gap in getattr(agent, which):
@@ -247,13 +247,13 @@ def gap_groups(agents: Iterable[AgentAudit], which: str) -> list[GapGroup]:
     groups: dict[Hashable, tuple[tuple[str, ...], list[ReadingGap]]] = {}
     for members in once.values():
         gap, who = next(iter(members.values())), tuple(members)
-        alike = (who, gap.effects, _why(gap), gap.below)
-        groups.setdefault(alike, (who, []))[1].append(gap)
+        shared = (who, gap.effects, _why(gap), gap.below)
+        groups.setdefault(shared, (who, []))[1].append(gap)
     return [GapGroup(who, tuple(gaps)) for who, gaps in groups.values()]
 
 
 def _why(gap: ReadingGap) -> Hashable:
-    """Return the rules that declare what a call gets, or the reason; whoever makes the call."""
+    """Return the declared rules that decide, or the reason and the links; but not the last link."""
     declared = gap.before
     rules = tuple((one.rule, one.place) for one in declared.because)
     others = tuple(link for link in declared.links if link != gap.chain[-1])

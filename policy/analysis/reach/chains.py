@@ -1,4 +1,4 @@
-"""What two readings decide differently, chain by chain."""
+"""Finds the calls that two readings decide differently, chain by chain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policy.tables.table import Table
 
 
 def cause(difference: Difference) -> object:
-    """Return what becomes of a tool by which rules, whichever links of a chain these are of."""
+    """Return what groups differences: tool, effects and rules, but not the links of the rules."""
     rules = tuple(
         tuple((one.rule, one.effect, one.place) for one in decision.because)
         for decision in (difference.before, difference.after)
@@ -20,34 +20,35 @@ def cause(difference: Difference) -> object:
 
 
 class ComparedChains:
-    """How two readings decide along the chains that both have, and which chains one has alone.
+    """Two readings, compared at the end of each chain that both have.
 
-    *known* is what comparisons of tables found so far. `pairs` are the pairs of positions that
-    matter, and None where both are met from equal tables.
+    *known* holds the comparisons of tables made so far. `pairs` are the pairs of positions that
+    matter; None if both readings meet equal tables, so that no chain differs.
     """
 
     def __init__(
         self, before: ReadingSide, after: ReadingSide, known: Known, *, one_sided: bool = True
     ) -> None:
-        is_started_alike = (before.starts, before.alone) == (after.starts, after.alone)
-        is_same = is_started_alike and is_met_alike(before.reading, after.reading)
+        same_starts = (before.starts, before.alone) == (after.starts, after.alone)
+        is_same = same_starts and is_met_alike(before.reading, after.reading)
         self.pairs = None if is_same else Worklist(before, after, one_sided=one_sided).run()
         self._known = known
         self._compared: dict[object, Comparison] = {}
         self._chains = Chains(before.reading), Chains(after.reading)
 
     def chain(self, number: int, names: tuple[str, ...]) -> Chain:
-        """Return a chain of one side, which has it."""
+        """Return the chain *names* of one side: 0 is before, 1 is after."""
         return self._chains[number].chain(names)
 
     def tables(self, names: tuple[str, ...]) -> tuple[Table, Table]:
-        """Return what both sides have at the end of a chain."""
+        """Return the tables of both sides at the end of a chain."""
         return self.chain(0, names).table, self.chain(1, names).table
 
     def compare(self, names: tuple[str, ...]) -> Comparison:
-        """Return how both sides differ at the end of a chain: a difference for each cause.
+        """Return one difference for each cause (`cause`) at the end of a chain.
 
-        Equal rules that stand elsewhere, or belong to others, may be the reasons (`at`).
+        Chains with equal tables share the result, so its rules may name places and links of another
+        chain; `at` corrects these.
         """
         before, after = self.tables(names)
         key = (before.use.sets, after.use.sets)
@@ -60,5 +61,5 @@ class ComparedChains:
         return self._compared[key]
 
     def at(self, names: tuple[str, ...], difference: Difference) -> Difference:
-        """Return a difference as a chain decides it: rules and links are its own."""
+        """Return *difference* with the rules and links of the chain *names*."""
         return decided(*self.tables(names), difference)

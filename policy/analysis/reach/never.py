@@ -1,8 +1,8 @@
-"""``never`` statements: proven for all calls and all chains of a shape, or refuted by one of them.
+"""Proves or refutes ``never`` statements, for all calls and all chains of a shape.
 
-A shape is an automaton over the agents of a chain. Where it stands is part of the
-position of an agent, so that the search over positions (`policy.analysis.reach.worklist`)
-separates what chains of the shape may do from what others may.
+A shape such as ``lead > ** > tester`` is an automaton that reads the agents of a chain. Its states
+are part of each position, so the search over positions (`policy.analysis.reach.worklist`) keeps
+chains of the shape apart from others.
 """
 
 from __future__ import annotations
@@ -24,39 +24,42 @@ from policy.tables.dialect import Dialect
 
 @frozen
 class ChainShape:
-    """Which chains a statement is about: names of agents, ``*`` and ``**``."""
+    """The shape of a statement as an automaton: agents, ``*`` (one agent), ``**`` (any number).
+
+    State *n* means that the first *n* links are matched.
+    """
 
     links: tuple[str, ...]
 
     def start(self) -> frozenset[int]:
-        """Return where the shape stands before the root."""
-        return self._on({0})
+        """Return the states before the root."""
+        return self._closure({0})
 
-    def after(self, places: frozenset[int], agent: str) -> frozenset[int]:
-        """Return where it stands after *agent*; nowhere where no such chain is of the shape."""
+    def after(self, states: frozenset[int], agent: str) -> frozenset[int]:
+        """Return the states after *agent*; empty if no chain that starts like this can match."""
         found = set()
-        for place in places - {len(self.links)}:
-            if self.links[place] == "**":
-                found.add(place)
-            elif self.links[place] in ("*", agent):
-                found.add(place + 1)
-        return self._on(found)
+        for state in states - {len(self.links)}:
+            if self.links[state] == "**":
+                found.add(state)
+            elif self.links[state] in ("*", agent):
+                found.add(state + 1)
+        return self._closure(found)
 
-    def holds(self, places: frozenset[int]) -> bool:
-        """Return whether a chain that ends where the shape stands is of it."""
-        return len(self.links) in places
+    def accepts(self, states: frozenset[int]) -> bool:
+        """Return whether a chain that ends in *states* matches the shape."""
+        return len(self.links) in states
 
-    def _on(self, places: set[int]) -> frozenset[int]:
-        found = set(places)
-        for place, link in enumerate(self.links):
-            if place in found and link == "**":
-                found.add(place + 1)  # of no agent
+    def _closure(self, states: set[int]) -> frozenset[int]:
+        found = set(states)
+        for state, link in enumerate(self.links):
+            if state in found and link == "**":
+                found.add(state + 1)  # `**` matches no agent too
         return frozenset(found)
 
 
 @frozen
 class _Shaped:
-    """A reading whose links know where a shape stands; chains that cannot be of it end."""
+    """A reading whose links carry the states of a shape; it drops chains that cannot match."""
 
     reading: Reading
     shape: ChainShape
@@ -76,21 +79,21 @@ class _Shaped:
         return self._link(self.reading.start(agent), self.shape.start())
 
     def step(self, parent: Link, agent: str) -> Link:
-        inner, places = _split(parent)
-        return self._link(self.reading.step(inner, agent), places)
+        inner, states = _split(parent)
+        return self._link(self.reading.step(inner, agent), states)
 
-    def _link(self, link: Link, places: frozenset[int]) -> Link:
-        behind = self.shape.after(places, link.name)
-        if not behind:
+    def _link(self, link: Link, states: frozenset[int]) -> Link:
+        following = self.shape.after(states, link.name)
+        if not following:
             raise KeyError(link.name)
-        return evolve(link, state=(link.state, behind))
+        return evolve(link, state=(link.state, following))
 
 
 def _split(link: Link) -> tuple[Link, frozenset[int]]:
-    """Return the link as its host has it, and where the shape stands after it."""
-    assert isinstance(link.state, tuple)  # noqa: S101  # every link here is of `_Shaped`
-    state, places = link.state
-    return evolve(link, state=state), places
+    """Return the link of the wrapped reading, and the states of the shape."""
+    assert isinstance(link.state, tuple)  # noqa: S101  # `_Shaped` made every link here
+    state, states = link.state
+    return evolve(link, state=state), states
 
 
 def check(project: Project, dialect: Dialect) -> Iterator[ClaimVerdict]:
@@ -102,7 +105,7 @@ def check(project: Project, dialect: Dialect) -> Iterator[ClaimVerdict]:
         shape = ChainShape(claim.chain)
         found = reach(project, _Shaped(project.attenuated, shape))
         every = (chain for some in found.chains.values() for chain in some)
-        chains = [chain for chain in every if shape.holds(_split(chain.links[-1])[1])]
+        chains = [chain for chain in every if shape.accepts(_split(chain.links[-1])[1])]
         chains.sort(key=lambda chain: (len(chain.links), chain.names))
         for matcher in claim.matchers:
             yield _verdict(claim, matcher, dialect, chains, found)
@@ -111,24 +114,24 @@ def check(project: Project, dialect: Dialect) -> Iterator[ClaimVerdict]:
 def _verdict(
     statement: Never, matcher: Matcher, dialect: Dialect, chains: list[Chain], found: Reach
 ) -> ClaimVerdict:
-    """Return whether none of *chains* can make a call: none gets one allowed or asked for."""
-    said = f"never {' > '.join(statement.chain)}: {matcher}"
+    """Return the verdict: refuted if one of *chains* may make a call, also one it is asked for."""
+    text = f"never {' > '.join(statement.chain)}: {matcher}"
     try:
         tables = [matching(matcher, dialect, effect) for effect in (Effect.DENY, Effect.ASK)]
     except PolicyError as error:
-        return ClaimVerdict(said, None, error.message, matcher.span)
+        return ClaimVerdict(text, None, error.message, matcher.span)
     granted = GrantedCalls(*tables)
     for chain in chains:
         can = [*granted.by(chain)]
         if can:
             call, decision = max(can, key=lambda pair: pair[1].effect)
             why = f"{' > '.join(chain.names)} can: {decision}"
-            refuted = ClaimVerdict(said, holds=False, why=why, span=matcher.span)
+            refuted = ClaimVerdict(text, holds=False, why=why, span=matcher.span)
             return evolve(refuted, decision=decision, chain=chain.names, call=call)
     for table in found.most.values():
-        # What is refused at most is refused to every chain, of the shape or not.
-        granted.at_most(table)
+        # Such a table grants all that any chain of its agent does, of this shape or another.
+        granted.note_unfollowed(table)
     if granted.why:
-        return ClaimVerdict(said, None, "; ".join(granted.why), matcher.span)
+        return ClaimVerdict(text, None, "; ".join(granted.why), matcher.span)
     proof = "no chain of that shape can" if chains else "no chain is of that shape"
-    return ClaimVerdict(said, holds=True, why=proof, span=matcher.span)
+    return ClaimVerdict(text, holds=True, why=proof, span=matcher.span)

@@ -1,8 +1,8 @@
-"""What agents are bound by along a chain, and how positions follow one another.
+"""Computes positions: agents with the rule sets that bound them along a chain.
 
-A *position* is an agent behind some chain, as far as it matters for what can follow. Where links
-are met as they are declared (`policy.tables.chain.Attenuated`), no table is made on the way. Any
-other reading is asked for each step.
+A *position* holds all that decides which positions can follow. For a reading that meets tables as
+declared (`policy.tables.chain.Attenuated`), a step is a union of numbered rule sets and makes no
+table. Other readings compute each step themselves.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from policy.tables.parameters import calls_beside
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import SPAWN_TOOL, Bounds, Ceiling, LinkedRules, Table
 
-# Numbers of rule sets: a call gets the strictest answer of them.
+# Numbers of rule sets; a call gets the strictest outcome of them.
 Sets = frozenset[int]
 
 
 class RuleSets:
-    """Rule sets by number, *denying* those that deny every call; compared readings share them."""
+    """Numbers rule sets, for all readings that are compared; `denying` are those that deny all."""
 
     def __init__(self) -> None:
         self.sets: list[RuleSet] = []
         self.denying: set[int] = set()
         self._numbers: dict[RuleSet, int] = {}
-        # By identity: to compare sets that are equal takes longer than to follow a chain.
+        # The key is the identity, since comparing equal ceilings takes longer than a step.
         self._known: dict[int, tuple[Ceiling, Sets]] = {}
 
-    def of(self, ceiling: Ceiling) -> Sets:
-        """Return the numbers of what *ceiling* is the meet of."""
+    def numbers(self, ceiling: Ceiling) -> Sets:
+        """Return the numbers of the rule sets of *ceiling*."""
         if id(ceiling) not in self._known:
             self._known[id(ceiling)] = ceiling, frozenset(map(self._number, ceiling.sets))
         return self._known[id(ceiling)][1]
 
-    def of_both(self, table: Table) -> tuple[Sets, Sets]:
-        """Return the numbers of what *table* may use, and of what it may hand on."""
-        use = self.of(table.use)
-        return use, use if table.delegate is None else self.of(table.delegate)
+    def use_and_delegate(self, table: Table) -> tuple[Sets, Sets]:
+        """Return the numbers of the rule sets that bound use, and delegation."""
+        use = self.numbers(table.use)
+        return use, use if table.delegate is None else self.numbers(table.delegate)
 
     def _number(self, rules: RuleSet) -> int:
         number = self._numbers.get(rules)
@@ -53,7 +53,7 @@ class RuleSets:
 
 
 def bits(mask: int) -> Iterator[int]:
-    """Yield the places of the bits of *mask*, the lowest first."""
+    """Yield the numbers of the bits set in *mask*, the lowest first."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -62,18 +62,18 @@ def bits(mask: int) -> Iterator[int]:
 
 @define(eq=False)
 class Position:
-    """An agent behind a chain."""
+    """An agent at the end of a chain."""
 
     agent: int  # its number
-    use: Sets  # what bounds what it may use
-    delegated: Sets  # what bounds what it may hand on
-    bounds: Bounds = Bounds()  # limits beside the rules
-    depth: int = 0  # agents before it, where that matters for what follows; else 0
-    state: Hashable = None  # what else matters to its host
-    link: Link | None = None  # as its reading made it; None where all follows from the sets
+    use: Sets  # the rule sets that bound its calls
+    delegated: Sets  # the rule sets that bound what it hands on
+    bounds: Bounds = Bounds()  # limits that are no rules
+    depth: int = 0  # the agents before it, if later steps depend on that; else 0
+    state: Hashable = None  # what else later steps depend on
+    link: Link | None = None  # made by its reading; None if the sets are enough for each step
 
     def covers(self, other: Position) -> bool:
-        """Return whether what follows from *other* follows from this one, granting no less."""
+        """Return whether this position leads wherever *other* does, and grants no less there."""
         # Fewer rule sets grant more: a meet only narrows.
         return (
             self.use <= other.use
@@ -85,7 +85,7 @@ class Position:
 
 
 class PositionMoves:
-    """How positions of one reading follow one another, as a host makes its links."""
+    """The steps between positions of one reading, made by the reading itself."""
 
     def __init__(self, reading: Reading, rule_sets: RuleSets, agents: tuple[str, ...]) -> None:
         self._reading = reading
@@ -94,20 +94,20 @@ class PositionMoves:
         self._places = {agent: place for place, agent in enumerate(agents)}
         self._calls = [reading.spawn_call(agent) for agent in agents]
         self._tools = {tool for tool, _ in self._calls}
-        # Whether each call names an agent alone, in letters that are read as they stand.
+        # Whether each call has the agent as its one argument, in ASCII.
         self._by_name = self._tools == {SPAWN_TOOL} and all(map(str.isascii, agents))
         self._granted_by: dict[int, int] = {}
         self._granted: dict[Sets, int] = {}
 
     def start(self, agent: str) -> Position | None:
-        """Return *agent* as the root of chains; None where it cannot be one."""
+        """Return the position of *agent* as a root; None if it cannot be one."""
         try:
             return self._position(self._reading.start(agent))
         except (KeyError, SpawnDenied):
             return None
 
     def step(self, position: Position, agent: int) -> Position | None:
-        """Return *agent* behind *position*; None where the host refuses it."""
+        """Return the position of *agent* started at *position*; None if the reading refuses it."""
         if position.link is None:
             return None
         try:
@@ -116,20 +116,20 @@ class PositionMoves:
             return None
 
     def _position(self, link: Link) -> Position:
-        sets = self._rule_sets.of_both(link.table)
+        sets = self._rule_sets.use_and_delegate(link.table)
         place = self._places[link.name]
         return Position(place, *sets, link.table.bounds, link.depth, link.state, link)
 
     def incoming(self, position: Position) -> Hashable:
-        """Return what the positions behind *position* depend on."""
-        return position  # a host may look at anything
+        """Return what the next positions depend on: equal values lead to equal ones."""
+        return position  # a reading may look at anything
 
     def startable(self, position: Position) -> int:
-        """Return the agents that *position* may start as far as its own tables say, as bits."""
+        """Return the agents, as bits, whose start the rules of *position* do not deny."""
         return 0 if position.bounds.is_last else self.granted(position.use)
 
     def granted(self, sets: Sets) -> int:
-        """Return the agents whose start is not denied, as bits."""
+        """Return the agents, as bits, whose start *sets* do not deny."""
         if sets not in self._granted:
             granted = (1 << len(self._agents)) - 1
             together = []
@@ -141,50 +141,51 @@ class PositionMoves:
                 if number not in self._granted_by:
                     self._granted_by[number] = _mask(self._effects(rules))
                 granted &= self._granted_by[number]
-            if together:  # whatever the other arguments of a call are
-                for_each = (
+            if together:  # rules on other arguments of the call, such as the model
+                outcomes_by_agent = (
                     calls_beside([rules.row(tool) for rules in together], call)
                     for tool, call in self._calls
                 )
                 most = (
-                    max(min(one.effect for one in each) for _, each in said) for said in for_each
+                    max(min(one.effect for one in each) for _, each in outcomes)
+                    for outcomes in outcomes_by_agent
                 )
                 granted &= _mask(most)
             self._granted[sets] = granted
         return self._granted[sets]
 
     def _effects(self, rules: RuleSet) -> Iterator[Effect]:
-        """Yield what the call that starts each agent gets."""
+        """Yield the effect of the call that starts each agent."""
         row = rules.row(SPAWN_TOOL)
         is_plain = row.field == "subagent_type" and row.argument.kind is ArgumentKind.TEXT
         if self._by_name and is_plain:
             entries = row.entries
             if all(entry.pattern is not None and entry.pattern.exact for entry in entries):
-                # The first that names an agent holds.
+                # Reversed, since the first entry for an agent decides.
                 named = {str(entry.pattern): entry.effect for entry in reversed(entries)}
                 return (named.get(agent, row.default.effect) for agent in self._agents)
         return (rules.row(tool).outcome(call).effect for tool, call in self._calls)
 
 
 def _mask(effects: Iterable[Effect]) -> int:
-    """Return a number with a bit for each effect that is not a denial, at its place."""
+    """Return *effects* as bits: 0 for a denial, else 1."""
     marks = ["0" if effect is Effect.DENY else "1" for effect in effects]
     return int("".join(reversed(marks)) or "0", 2)
 
 
 class _Meets(PositionMoves):
-    """Positions of links that are met as they are declared."""
+    """The steps of a reading that meets tables as declared."""
 
     def __init__(self, reading: Attenuated, rule_sets: RuleSets, agents: tuple[str, ...]) -> None:
         super().__init__(reading, rule_sets, agents)
         self._tables = [
-            (*rule_sets.of_both(table), table.bounds) if table is not None else None
+            (*rule_sets.use_and_delegate(table), table.bounds) if table is not None else None
             for table in map(reading.tables.get, agents)
         ]
         self._last: dict[Sets, Sets] = {}
 
     def _position(self, link: Link) -> Position:
-        sets = self._rule_sets.of_both(link.table)
+        sets = self._rule_sets.use_and_delegate(link.table)
         return Position(self._places[link.name], *sets, link.table.bounds)
 
     def step(self, position: Position, agent: int) -> Position | None:
@@ -209,7 +210,7 @@ class _Meets(PositionMoves):
         if sets not in self._last:
             known = self._rule_sets.sets
             met = Ceiling.of(LinkedRules(known[number]) for number in sorted(sets))
-            self._last[sets] = self._rule_sets.of(met.without_spawns())
+            self._last[sets] = self._rule_sets.numbers(met.without_spawns())
         return self._last[sets]
 
     def incoming(self, position: Position) -> Hashable:
@@ -217,7 +218,7 @@ class _Meets(PositionMoves):
 
 
 def moves(reading: Reading, rule_sets: RuleSets, agents: tuple[str, ...]) -> PositionMoves:
-    """Return how positions of *reading* follow one another (see `PositionMoves`)."""
+    """Return the steps between positions of *reading*."""
     if isinstance(reading, Attenuated) and type(reading).step is Attenuated.step:
         return _Meets(reading, rule_sets, agents)
     return PositionMoves(reading, rule_sets, agents)

@@ -1,10 +1,10 @@
-"""What an agent may do at most, tool by tool.
+"""Computes the most that an agent may do with each tool, over all its positions.
 
-Every position is a meet of ordered lists, and what an agent may do at most is the join of its
-positions. It is told by the patterns of all lists: of those that match a call the narrowest holds.
-A pattern is told where its effect differs from that of the next wider ones. Where it overlaps one
-that it neither contains nor is within, what both match may get either effect: the greater one is
-told, and that this is not exact.
+Each position is a meet of rule sets. For each pattern in their rules, the grant is the greatest
+effect that calls get at some position, if no narrower pattern matches them. A pattern is left out
+if it gets the same effect as the next wider patterns: ``git push *`` beside ``git *``, both
+allowed. Where two patterns overlap and neither contains the other, a call that both match may get
+either effect; the greater one is reported, as inexact.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from policy.tables.dialect import relative_path
 from policy.tables.row import Row
 from policy.tables.table import Lookup, Table
 
-# Why what is told is not exact.
+# Why a result is not exact.
 MANY_PATTERNS = "there are more patterns than are taken together"
 OTHER_ARGUMENTS = "some rules look at further arguments"
 OVERLAPPING = "patterns overlap whose effects differ"
 
-# Patterns of one tool that are taken together.
+# Patterns of one tool that are compared with each other.
 _PATTERNS = 150
 
 
 @values.frozen
 class MostGranted:
-    """What some calls of a tool get at most, of all positions."""
+    """The greatest effect that some calls of a tool get at any position."""
 
-    effect: Effect  # what they get
-    rule: str  # the calls; "" is those that no other pattern of the tool matches
-    position: int  # the number of the first that has it
-    reason: Reason | None = None  # why, where that is the default of a list
-    written: bool = False  # whether *rule* is a rule as a file has it
-    # What matches the calls; nothing for all other calls.
+    effect: Effect
+    rule: str  # that matches the calls; "" stands for calls that no pattern matches
+    position: int  # the number of the first position with this effect
+    reason: Reason | None = None  # of the default, if that decides
+    written: bool = False  # whether a file has `rule` in these words
+    # The patterns that match the calls; empty for calls that no pattern matches.
     patterns: tuple[Pattern, ...] = values.field(default=(), repr=False)
 
 
 @values.frozen
 class AtMost:
-    """What an agent may do at most with one tool."""
+    """The most that an agent may do with one tool."""
 
-    tool: str  # its name
-    glob: str  # the pattern over names of which *tool* is an instance, or ""
-    # The narrowest that matches a call holds; the last is of all other calls.
+    tool: str  # a name, made up if `glob` is not ""
+    glob: str  # the glob that the tool stands for, or ""
+    # The narrowest grant that matches a call applies; the last is for calls that no other matches.
     grants: tuple[MostGranted, ...]
-    why: tuple[str, ...] = ()  # why this is not exact; nothing where it is
+    why: tuple[str, ...] = ()  # why the grants are not exact; empty if they are
 
 
 def at_most(positions: Sequence[Table]) -> tuple[AtMost, ...]:
-    """Return what an agent at one of *positions* may do at most, by tool."""
+    """Return the most that an agent with these *positions* may do, by tool."""
     tools: dict[str, str] = {}
     for table in positions:
         for tool, glob in _tools_of(table):
@@ -97,7 +97,7 @@ _Related = Mapping[Pattern, frozenset[Pattern]]
 def _related(patterns: tuple[Pattern, ...]) -> tuple[_Related, _Related]:
     """Return for each pattern those that contain it, and those that overlap it otherwise."""
     fresh = fresh_character(named(tokens_of(patterns)))
-    # A text of a pattern of stars that stands for all.
+    # What matches this text, with a fresh character for each star, matches every text.
     frozen = {each: freeze(each, fresh) for each in patterns if is_stars(each.tokens)}
 
     def contains(wide: Pattern, narrow: Pattern) -> bool:
@@ -110,7 +110,7 @@ def _related(patterns: tuple[Pattern, ...]) -> tuple[_Related, _Related]:
         pattern: frozenset(each for each in wide if each != pattern and contains(each, pattern))
         for pattern in patterns
     }
-    # A single text is within another pattern or shares nothing with it.
+    # A pattern without wildcards cannot overlap: another contains it, or shares nothing with it.
     overlapping: dict[Pattern, set[Pattern]] = {pattern: set() for pattern in wide}
     for one, other in combinations(wide, 2):
         starts = sorted((_start(one), _start(other)), key=len)
@@ -136,17 +136,17 @@ def _start(pattern: Pattern) -> str:
     return first if isinstance(first, str) else ""
 
 
-# The place of the first entry of a row with each pattern.
+# Pattern -> the place of the first entry of a row that has it.
 _Order = dict[Pattern, int]
 
 
 class _Tool:
-    """What agents at some positions may do with one tool."""
+    """One tool at all positions of an agent."""
 
     def __init__(self, tool: str, positions: Sequence[Lookup]) -> None:
         self._tool = tool
         self._why: dict[str, None] = {}
-        # Patterns, with the rules that have them.
+        # Pattern -> the first rule that has it.
         self._rules: dict[Pattern, str] = {}
         self._positions = [
             (lookup, [(row, self._order(row)) for row, _ in lookup.rows]) for lookup in positions
@@ -154,7 +154,7 @@ class _Tool:
         self._wider: _Related = {}
         self._overlapping: _Related = {}
         if len(self._rules) > _PATTERNS or len({pattern.kind for pattern in self._rules}) > 1:
-            self._why[MANY_PATTERNS] = None  # each is then taken for itself
+            self._why[MANY_PATTERNS] = None  # no pattern is compared with another
         else:
             self._wider, self._overlapping = _related(tuple(self._rules))
 
@@ -172,7 +172,7 @@ class _Tool:
         return found
 
     def at_most(self, glob: str) -> AtMost:
-        """Return what the agent may do at most with the tool."""
+        """Return the most that the agent may do with the tool."""
         rest = self._best(None)
         best = {pattern: self._best(pattern) for pattern in self._rules}
         shown = {pattern: self._shown(pattern) for pattern in self._rules}
@@ -183,8 +183,9 @@ class _Tool:
         for pattern, rule in self._rules.items():
             if not self._differs(pattern, best, rest):
                 continue
-            # A rule names none of its patterns where these get different effects, but for letters:
-            # one rule may guard a text in any case, and another allow it in one.
+            # The text of a rule stands for its patterns only if all of them get one effect. The
+            # case of letters does not count: one rule may deny `rm` in any case, and another
+            # allow it in one.
             new, text = best[pattern], shown[pattern].casefold()
             is_one = all(one is new.effect or other == text for one, other in effects[rule])
             written = bool(rule) and is_one
@@ -198,7 +199,7 @@ class _Tool:
     def _differs(
         self, pattern: Pattern, best: Mapping[Pattern, MostGranted], rest: MostGranted
     ) -> bool:
-        """Return whether the next wider patterns, or else all other calls, get something else."""
+        """Return whether *pattern* gets another effect than the next wider patterns, or *rest*."""
         if not self._wider:
             return bool(self._rules[pattern])
         wider = self._wider[pattern]
@@ -206,24 +207,27 @@ class _Tool:
         return any(other.effect is not best[pattern].effect for other in around or [rest])
 
     def _best(self, pattern: Pattern | None) -> MostGranted:
-        """Return what calls get of which *pattern* is the narrowest; None is no pattern."""
+        """Return the grant of calls whose narrowest pattern is *pattern*; None is no pattern."""
         grants = []
         for number, (lookup, rows) in enumerate(self._positions):
-            said: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
+            outcomes: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
             if lookup.constant is not None:
-                said = [(lookup.constant.effect, lookup.constant.reason)]
+                outcomes = [(lookup.constant.effect, lookup.constant.reason)]
             is_met = len(rows) > 1
-            said += [self._of_row(row, order, pattern, is_met=is_met) for row, order in rows]
-            effect, reason = min(said, key=lambda pair: pair[0])
+            outcomes += [
+                self._row_outcome(row, order, pattern, is_met=is_met) for row, order in rows
+            ]
+            effect, reason = min(outcomes, key=lambda pair: pair[0])
             grants.append(MostGranted(effect, "", number, reason))
         return max(grants, key=lambda grant: grant.effect)
 
-    def _of_row(
+    def _row_outcome(
         self, row: Row, order: _Order, pattern: Pattern | None, *, is_met: bool
     ) -> tuple[Effect, Reason | None]:
-        """Return what a row says of such calls at most, and why where that is its default.
+        """Return the greatest effect of such calls in a row, and the reason if its default decides.
 
-        What an overlapping pattern gets is said of it alone, unless the row *is_met* with others.
+        Overlapping patterns count only if the row *is_met* with others: in a single row each has
+        its own grant.
         """
         default = row.default.effect, row.default.reason
         if pattern is None:
@@ -239,7 +243,7 @@ class _Tool:
         return greatest, reason if greatest is effect else None
 
     def _shown(self, pattern: Pattern) -> str:
-        """Return a pattern as people write it: a letter of either case is that letter."""
+        """Return a pattern as people write it, e.g. ``a`` for ``[aA]``."""
         shown = ""
         for token in pattern.tokens:
             letters = set[str]()
@@ -254,26 +258,26 @@ class _Tool:
 # The name for all tools that no rule names.
 ANY_OTHER: Final = "any other tool"
 
-# Calls that no rule has words for.
+# Stands for calls whose pattern no file spells.
 SOME: Final = "some calls"
 
-# A rule: its tool, and its specifier or, of a built-in rule, why the host has it.
+# `Tool(specifier)`, or of a built-in rule `Tool (reason)`.
 _RULE: Final = re.compile(r"[^\s()]+( ?)\((.*)\)", re.DOTALL)
 
 
 @values.frozen
 class ToolAccess:
-    """What some calls of a tool get, by patterns of their argument."""
+    """The specifiers of a tool by effect, in words for people."""
 
-    name: str  # of the tool, or a pattern over names
-    allowed: tuple[str, ...] = ()  # what runs without confirmation
-    asked: tuple[str, ...] = ()  # what must be confirmed
-    denied: tuple[str, ...] = ()  # what is denied by a rule
-    otherwise: str = ""  # what all other calls get; "" where the agent does not have the tool
+    name: str  # a tool, or a glob over tools
+    allowed: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    otherwise: str = ""  # the effect of all other calls; "" if the agent lacks the tool
 
 
 def tool_access(most: Iterable[AtMost]) -> list[ToolAccess]:
-    """Return what an agent may do at most in words for people."""
+    """Return *most* in words for people."""
     access = []
     for tool in most:
         rest = tool.grants[-1]
@@ -281,7 +285,7 @@ def tool_access(most: Iterable[AtMost]) -> list[ToolAccess]:
         for grant in tool.grants[:-1]:
             rule = _RULE.fullmatch(grant.rule)
             specifier = relative_path(rule[2]) if rule else "any"
-            # What comes with the host, then patterns of few words, then single texts.
+            # Built-in rules come first, then patterns, then single texts; short ones before long.
             rank = not (rule and rule[1]), "*" not in specifier, len(specifier.split())
             found[grant.effect].setdefault(specifier if grant.written else SOME, rank)
         name = ANY_OTHER if tool.tool == OTHER_TOOL else tool.glob or tool.tool
@@ -297,7 +301,7 @@ def tool_access(most: Iterable[AtMost]) -> list[ToolAccess]:
 def by_class(
     tools: Iterable[ToolAccess], classes: Mapping[str, tuple[str, ...]], kinds: Iterable[str]
 ) -> dict[str, list[ToolAccess]]:
-    """Return class -> its tools, the most ordinary first: those of *classes*, for all *kinds*."""
+    """Return *tools* by class (``read``, ``run`` …), in the order that *classes* gives."""
     found: dict[str, list[ToolAccess]] = {kind: [] for kind in kinds}
     for tool in tools:
         kind = next((each for each, names in classes.items() if tool.name in names), "other")
@@ -305,6 +309,6 @@ def by_class(
     for kind, some in found.items():
         order = classes.get(kind, ())
         some.sort(key=lambda tool: order.index(tool.name) if tool.name in order else 0)
-    # Of a host whose rules name no tool of a class, any other tool may be of it.
+    # If the rules name no tool of a class, "any other tool" stands for it.
     anything = [tool for tool in found["other"] if tool.name == ANY_OTHER]
     return {kind: some or anything for kind, some in found.items()}

@@ -1,8 +1,8 @@
-"""Who can make a call that a matcher matches, over all agents and chains.
+"""Finds the agents that can make a call that a matcher matches, through any chain.
 
-An agent can when denying those calls would take something away from it: that is one comparison,
-exact and with a witness (`Table.differences`). It can without being asked when asking for them
-would, which is another one where all that the first shows is asked for.
+An agent can make such a call if its table differs from the same table with these calls denied. That
+is one comparison, exact and with a witness (`Table.differences`). If each call that it shows is
+asked for, a second comparison, with these calls asked for, looks for one that is allowed.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from policy.tables.table import Table
 
 
 def read_maximum(source: Source) -> Policy:
-    """Return the policy of a file of one agent, or raise PolicyError."""
-    notation_project(source)  # as it would be loaded
+    """Return the policy of the one agent in *source*. Raises PolicyError unless it has just one."""
+    notation_project(source)  # raises what loading the file would
     document = parse_notation(source)
     agents = policies(document)
     if len(agents) != 1:
@@ -49,24 +49,24 @@ Call = tuple[str, dict[str, object]]
 class Answer:
     """Whether an agent can make such a call, and why."""
 
-    project: str  # where, as `Project.title`
+    project: str  # its `Project.title`
     reading: str  # ``attenuated`` or ``enforced``
-    agent: str  # who can, or cannot
-    # A shortest with the greatest effect. Of an agent that cannot, one that is refused the call, or
-    # where none reaches it one that may not start it.
+    agent: str
+    # A shortest chain with the greatest effect. If the agent cannot make the call, a chain that
+    # denies it; if no chain reaches the agent, one that may not start it.
     chain: tuple[str, ...] = ()
-    tool: str = ""  # of a call that shows it, whose arguments are `call`
-    call: dict[str, object] = field(factory=dict, eq=False)
-    decision: Decision | None = None  # what it gets; None where no agent starts chains
+    tool: str = ""  # the tool of the witness
+    call: dict[str, object] = field(factory=dict, eq=False)  # its arguments
+    decision: Decision | None = None  # on the witness; None if no agent starts chains
 
     @property
     def effect(self) -> Effect:
-        """What the call gets."""
+        """The effect of the witness."""
         return Effect.DENY if self.decision is None else self.decision.effect
 
     @property
     def because(self) -> tuple[Because, ...]:
-        """The rules that decide it; none where nothing grants it."""
+        """The rules that decide the witness; empty if no rule grants it."""
         return () if self.decision is None else self.decision.because
 
     @property
@@ -75,17 +75,17 @@ class Answer:
         return self.chain[-1:] != (self.agent,)
 
     def shown(self, chain: Chain, call: Call, decision: Decision) -> Answer:
-        """Return the same, shown by a call of *chain*."""
+        """Return this answer with a call of *chain* as its witness."""
         return evolve(self, chain=chain.names, tool=call[0], call=call[1], decision=decision)
 
 
 def _examples(denied: Table) -> tuple[Call, ...]:
-    """Return calls of all that *denied* denies by a rule, one for each of its rules or more."""
+    """Return calls that the rules of *denied* deny, at least one for each rule."""
     (part,) = denied.use.parts
     everything = Table.of(RuleSet((), Effect.ALLOW, part.rules.dialect))
     named = {entry.tool for entry in part.rules.entries}
     found = [each for each in differences(everything, denied).differences if each.after.because]
-    # Others do so in part only, e.g. a command that writes a file.
+    # A rule for `Write` also denies a command that writes a file: a worse example.
     found.sort(key=lambda each: each.tool not in named)
     return tuple((each.tool, each.call) for each in found)
 
@@ -97,7 +97,7 @@ def _refusal(
     starts: Iterable[str],
     reading: Reading,
 ) -> Answer:
-    """Return why an agent cannot make *calls*, by a chain that reaches it, or its start."""
+    """Return *unexplained* with a denied call as its witness, or else a denied start."""
     found: list[Answer] = []
     for chain in chains:
         for call in calls:
@@ -112,31 +112,31 @@ def _refusal(
             if denied.agent != start:
                 call = reading.spawn_call(unexplained.agent)
                 found.append(unexplained.shown(chain, call, denied.decision))
-    # A rule that refuses says more than that no rule grants.
+    # A rule that denies explains more than a default.
     return min(found, key=lambda one: not one.because, default=unexplained)
 
 
 @frozen
 class Query:
-    """Who can, and who cannot."""
+    """The agents that can make such a call, and those that cannot, by reading."""
 
-    answers: tuple[Answer, ...]  # who can, an answer for each agent and reading
-    refused: tuple[Answer, ...]  # who cannot, and why; agents that no chain reaches are among them
-    why: tuple[str, ...] = ()  # why some of the others may be able to; nothing where none is
+    answers: tuple[Answer, ...]  # the agents that can
+    refused: tuple[Answer, ...]  # the agents that cannot, or that no chain reaches
+    why: tuple[str, ...] = ()  # why a refused agent may be able to after all; empty if none is
 
     @property
     def without(self) -> tuple[tuple[str, str, str], ...]:
-        """Who cannot: project, reading, agent."""
+        """Project, reading and agent of each refusal."""
         return tuple((each.project, each.reading, each.agent) for each in self.refused)
 
     @property
     def exact(self) -> bool:
-        """Whether all others really cannot."""
+        """Whether it is certain that no refused agent can."""
         return not self.why
 
 
 def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = READINGS) -> Query:
-    """Return who can make a call that *matcher* matches. Raises PolicyError if it matches none."""
+    """Return which agents can make a call of *matcher*; raise PolicyError if it matches no call."""
     answers: list[Answer] = []
     why: dict[str, None] = {}
     for project in workspace.projects:
@@ -149,11 +149,11 @@ def query(workspace: Workspace, matcher: Matcher, *, readings: Iterable[str] = R
             for agent in dict.fromkeys([*starts, *project.agents, *found.chains]):
                 answer, chains = Answer(project.title, name, agent), found.chains.get(agent, ())
                 can = [answer.shown(chain, *each) for chain in chains for each in granted.by(chain)]
-                # The first of the greatest effect: chains come shortest first.
+                # Chains come shortest first, and `max` returns the first of equals.
                 best = max(can, key=lambda one: one.effect, default=None)
                 answers.append(best or _refusal(answer, calls, chains, starts, reading))
                 if agent in found.most and (best is None or best.effect < Effect.ALLOW):
-                    granted.at_most(found.most[agent])
+                    granted.note_unfollowed(found.most[agent])
         why |= granted.why
     granting = tuple(answer for answer in answers if answer.effect is not Effect.DENY)
     refused = tuple(answer for answer in answers if answer.effect is Effect.DENY)
@@ -165,46 +165,47 @@ def _dialect(project: Project) -> Dialect:
 
 
 class GrantedCalls:
-    """What chains grant of some calls, compared once for chains with the same rule sets.
+    """The calls of one kind that chains grant; chains with the same rule sets are compared once.
 
-    *denied* denies these calls, *asked* asks for them; `why` is why more may be granted.
+    *denied* is the table that denies calls of the kind, *asked* the one that asks for them. `why`
+    says why chains may grant more.
     """
 
     def __init__(self, denied: Table, asked: Table) -> None:
         self.denied = denied
         self.why: dict[str, None] = {}
         self._asked = asked
-        self._known: dict[object, tuple[Difference, ...]] = {}
+        self._compared: dict[object, tuple[Difference, ...]] = {}
 
     def by(self, chain: Chain) -> Iterator[tuple[Call, Decision]]:
-        """Yield calls that *chain* grants, and what they get: some of the most among them."""
+        """Yield some of the calls that *chain* grants, one of the greatest effect among them."""
         key = chain.table.use.sets
-        if key not in self._known:
-            found = self._taken(chain.table, self.denied, Effect.DENY)
-            # A comparison shows that there is less, not of each effect what is less: the program
-            # behind a wrapper may be allowed where it alone is asked for.
+        if key not in self._compared:
+            found = self._granted(chain.table, self.denied, Effect.DENY)
+            # A comparison need not show a call of each effect: a program may be asked for, and
+            # allowed behind a wrapper.
             if {each.before.effect for each in found} == {Effect.ASK}:
-                found += self._taken(chain.table, self._asked, Effect.ASK)
-            self._known[key] = found
-        for each in self._known[key]:
+                found += self._granted(chain.table, self._asked, Effect.ASK)
+            self._compared[key] = found
+        for each in self._compared[key]:
             decision = chain.decide(each.tool, each.call)
             if decision.effect is not Effect.DENY:
                 yield (each.tool, each.call), decision
 
-    def at_most(self, table: Table) -> None:
-        """Note that a chain may grant more, unless *table*, which grants no less, grants none."""
-        if self._taken(table, self.denied, Effect.DENY):
+    def note_unfollowed(self, table: Table) -> None:
+        """Note in `why` that chains not followed may grant calls, if *table*, their bound, does."""
+        if self._granted(table, self.denied, Effect.DENY):
             self.why[MANY_POSITIONS] = None
 
-    def _taken(self, table: Table, other: Table, effect: Effect) -> tuple[Difference, ...]:
-        """Return what *table* grants of the calls that *other* denies, or asks for: its *effect*.
+    def _granted(self, table: Table, other: Table, effect: Effect) -> tuple[Difference, ...]:
+        """Return calls for which *table* grants more than the *effect* that rules of *other* give.
 
-        Calls of the tools that its rules name come first: a rule for `Read` also applies to
-        commands that read a file, which are less plain examples.
+        Calls of tools that these rules name come first. A rule for `Read` also applies to commands
+        that read a file, which are worse examples.
         """
         comparison = differences(table, table & other)
         self.why |= dict.fromkeys(comparison.why)
-        # What only cannot be read any more, or is asked for, is no call that was asked about.
+        # A call that the meet denies for another reason than a rule does not match the matcher.
         by_rule = (
             each
             for each in told(comparison.differences, table, other)
@@ -216,20 +217,20 @@ class GrantedCalls:
 
 @frozen
 class Excess:
-    """A call that a chain, a shortest, grants beyond a maximum: before is what that leaves."""
+    """A call for which a chain grants more than a maximum; `difference.before` is the maximum."""
 
     project: str
     reading: str
-    chain: tuple[str, ...]
+    chain: tuple[str, ...]  # a shortest one
     difference: Difference
 
 
 def exceeds(
     workspace: Workspace, maximum: Policy, *, readings: Iterable[str] = READINGS
 ) -> tuple[tuple[Excess, ...], tuple[str, ...]]:
-    """Return what agents are granted beyond *maximum*, and why there may be more.
+    """Return the calls granted beyond *maximum*, and why there may be more.
 
-    Raises PolicyError: a rule of the maximum can match no call.
+    Raises PolicyError if a rule of the maximum can match no call.
     """
     found: dict[object, Excess] = {}
     why: dict[str, None] = {}

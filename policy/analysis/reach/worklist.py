@@ -1,17 +1,18 @@
-"""A search over all chains that can be, along one reading or along two at once.
+"""Searches all chains of one reading, or of two readings at once.
 
-`Worklist` follows positions (`policy.analysis.reach.positions`) breadth first, so that each is
-found by a shortest chain. It walks *pairs*: of one project before and after a change, or as
-declared and as enforced. A weaker chain may be the only one that differs, so one reading alone
-does not show which chains matter.
+`Worklist` follows positions (`policy.analysis.reach.positions`) breadth first, so it finds each by
+a shortest chain. It walks *pairs* of positions: of a project before and after a change, or as
+declared and as enforced. The one chain that differs may be redundant in each reading alone, so the
+search cannot walk one after the other.
 
-Each side of a pair is a meet of rule sets, and the sides differ only through rule sets that one of
-them lacks. A pair is skipped if known pairs cover it on both sides and together hold all those: no
-call differs behind it that does not differ behind one of them. A chain of one side is skipped if
-another chain of that side alone covers it.
+Each side of a pair is a meet of rule sets, and the sides differ only by rule sets that one of them
+lacks. The search skips a pair if kept pairs cover it on both sides and together have the same
+differing rule sets: then each call that differs at the pair, or below it, differs at one of those
+too. It skips a chain of one side if another chain of that side covers it.
 
-`reach` returns the positions of one reading, up to a bound. Where more are left out, the most that
-an agent may do is what it declares, or what it and the one agent that starts chains declare.
+`reach` returns the positions of one reading, up to a limit. Beyond that it bounds each agent by a
+table: in the attenuated reading by its own, met with that of the root if there is only one; in
+another reading by an unrestricted table.
 """
 
 from __future__ import annotations
@@ -28,43 +29,42 @@ from policy.hosts.project import Project
 from policy.tables.chain import Attenuated, Chain, Reading
 from policy.tables.table import UNRESTRICTED, Table
 
-# Why an answer is not exact where a `Worklist` is not whole, or a `Reach` not exact.
+# Why an answer is inexact if a `Worklist` is not whole, or a `Reach` not exact.
 MANY_CHAINS = "more chains may differ than are looked at"
 MANY_POSITIONS = "agents can come to more positions than are looked at"
 
-# Pairs before the rest is left out, the first of each agent never, and spawns that are tried,
-# each of which costs some microseconds: as many, and as many more for each agent.
+# The most pairs that are kept, but for the first of each agent; and the most spawns that are tried,
+# at some microseconds each: so many, and so many more for each agent.
 _PAIRS = 20_000
 _SPAWNS = 200_000
 _SPAWNS_EACH = 200
 
-# Positions of one agent, and of a project, before the rest is left out.
+# The most positions that `reach` keeps of one agent, and of a project.
 _PER_AGENT = 64
 _IN_ALL = 20_000
 
 
 @frozen
 class ReadingSide:
-    """A reading, what its chains start with, and agents *alone*, of which nothing is followed."""
+    """A reading, the agents that start its chains, and agents *alone*, which start no others."""
 
     reading: Reading
     starts: Sequence[str]
     alone: Sequence[str] = ()
 
 
-# A side without chains.
 NO_CHAINS = ReadingSide(Attenuated({}), ())
 
 
 def reading_side(project: Project | None, reading: str) -> ReadingSide:
-    """Return a side with a reading of *project*, by its name; one without chains for None."""
+    """Return the side of *project* in the named reading; `NO_CHAINS` for None."""
     if project is None:
         return NO_CHAINS
     return ReadingSide(project.reading(reading), project.starts, project.asides)
 
 
 def is_met_alike(one: Reading, other: Reading) -> bool:
-    """Return whether both readings meet the same tables, so that no chain of them differs."""
+    """Return whether both readings meet equal tables, so that no chain of them differs."""
     if type(one) is not Attenuated or type(other) is not Attenuated:
         return False
     return one.tables == other.tables and one.roots == other.roots
@@ -74,22 +74,22 @@ def is_met_alike(one: Reading, other: Reading) -> bool:
 class PositionPair:
     """The positions at the end of one chain on both sides."""
 
-    agent: int  # the last of the chain, by its number among those of both sides
-    before: Position | None  # its position on the first side; None where the chain is not there
-    after: Position | None  # its position on the second side, or None
+    agent: int  # the number of the last agent of the chain
+    before: Position | None  # on the first side; None if that lacks the chain
+    after: Position | None  # on the second side, or None
     parent: PositionPair | None = None  # the pair whose agent started it
-    # In what the sides differ: rule sets of one side, limits, and that one cannot start.
+    # The differences of the sides: rule sets that one lacks, limits, and a chain that one lacks.
     differing: frozenset[object] = frozenset()
-    is_covered: bool = False  # whether what follows from it follows from another as well
+    is_covered: bool = False  # whether another pair leads wherever this one does
 
     @property
     def is_shared(self) -> bool:
-        """Whether the chain is on both sides."""
+        """Whether both sides have the chain."""
         return self.before is not None and self.after is not None
 
     @property
     def depth(self) -> int:
-        """How many agents are before it, where that matters for what follows."""
+        """The number of agents before it, if later steps depend on that; else 0."""
         return max(each.depth for each in (self.before, self.after) if each is not None)
 
     def covers(self, other: PositionPair) -> bool:
@@ -102,10 +102,10 @@ def _covers(one: Position | None, other: Position | None) -> bool:
 
 
 class Worklist:
-    """The pairs of positions that matter, of all chains that can be.
+    """The pairs of positions that matter, of all possible chains.
 
-    Chains that are on one side only are left out where *one_sided* is false. Of one agent at most
-    *of_agent* positions are kept; by default only all pairs and spawns are bounded (`_IN_ALL`).
+    If *one_sided* is false, chains of one side only are left out. At most *per_agent* positions of
+    an agent are kept; by default only the total numbers of pairs and spawns are limited.
     """
 
     def __init__(
@@ -114,32 +114,34 @@ class Worklist:
         after: ReadingSide,
         *,
         one_sided: bool = True,
-        of_agent: int | None = None,
+        per_agent: int | None = None,
     ) -> None:
         self._sides = (before, after)
         # The agents of both sides, by number.
         self.agents = tuple(dict.fromkeys(a for side in self._sides for a in side.reading.agents))
-        self.edges: dict[int, int] = {}  # number of an agent -> those it starts somewhere, as bits
-        self.is_whole = True  # whether no pair was left out for there being too many
+        self.edges: dict[
+            int, int
+        ] = {}  # agent -> the agents that it starts at some position, as bits
+        self.is_whole = True  # whether no limit left out a pair
         sets = RuleSets()
         self._moves = tuple(moves(side.reading, sets, self.agents) for side in self._sides)
         self._one_sided = one_sided
         self._numbers = {agent: number for number, agent in enumerate(self.agents)}
-        # Where a host goes by the number of agents in front, and otherwise than before, a
-        # chain that is on one side only may be a long one behind a pair that seems covered.
+        # If the limits of depth differ, a chain of one side only may be a long one, below a pair
+        # that a pair of another depth seems to cover.
         by_depth = [getattr(side.reading, "by_depth", None) for side in self._sides]
         is_compared = before is not NO_CHAINS and after is not NO_CHAINS
         self._is_deep = one_sided and is_compared and by_depth[0] != by_depth[1]
-        # Those of one agent on the same sides.
+        # Agent, and whether each side has the chain -> the pairs that are kept.
         self._found: dict[tuple[int, bool, bool], list[PositionPair]] = {}
         self._waiting: deque[PositionPair] = deque()
-        # By what follows from both sides of a pair depends on (`PositionMoves.incoming`).
+        # `PositionMoves.incoming` of both sides -> the agents followed from there, as bits.
         self._followed: dict[object, list[int]] = {}
         self._refused: dict[object, int] = {}
         self._count = 0
-        self._of_agent = of_agent
+        self._per_agent = per_agent
         spawns = _SPAWNS + _SPAWNS_EACH * len(self.agents)
-        self._left = math.inf if of_agent else spawns
+        self._left = math.inf if per_agent else spawns
 
     def run(self) -> Worklist:
         """Follow every spawn from every pair, and return this worklist."""
@@ -151,7 +153,7 @@ class Worklist:
             if self._left <= 0:
                 self.is_whole = False
                 break
-            if not pair.is_covered:  # what covers it starts every agent that it starts
+            if not pair.is_covered:  # else another pair starts the same agents
                 self._follow(pair)
         self._start(agent for agent in alone if agent not in starts)
         return self
@@ -160,8 +162,8 @@ class Worklist:
         """Yield every pair that matters."""
         return chained.from_iterable(self._found.values())
 
-    def of(self, agent: str) -> list[PositionPair]:
-        """Return the pairs of *agent* whose chains are on both sides."""
+    def shared(self, agent: str) -> list[PositionPair]:
+        """Return the pairs of *agent* whose chain both sides have."""
         return self._found.get((self._numbers.get(agent, -1), True, True), [])
 
     def names(self, pair: PositionPair) -> tuple[str, ...]:
@@ -174,9 +176,10 @@ class Worklist:
         return tuple(reversed(names))
 
     def is_implied(self, pair: PositionPair) -> bool:
-        """Return whether a chain of one side adds nothing to what other pairs show.
+        """Return whether other pairs show all that the chain of *pair*, of one side only, shows.
 
-        One on both sides covers it, and the call that starts an agent of it is decided differently.
+        That is so if a pair with both sides covers it, and a denied spawn call is why the other
+        side lacks the chain.
         """
         return self._is_by_call(pair) and any(
             (pair.before is None or _covers(other.before, pair.before))
@@ -201,9 +204,9 @@ class Worklist:
                 self._add(PositionPair(self._numbers[agent], before, after))
 
     def _root(self, number: int, agent: str) -> Position | None:
-        """Return *agent* as the root of chains; None where it is none on this side.
+        """Return the position of *agent* as a root of one side; None if it is not one.
 
-        What stands alone on the other side is compared with what it would be on this one.
+        An agent that this side does not have is one if the reading can start it anyway.
         """
         side = self._sides[number]
         is_start = agent in side.starts or agent in side.alone
@@ -214,7 +217,7 @@ class Worklist:
     def _follow(self, pair: PositionPair) -> None:
         sides = tuple(zip(self._moves, (pair.before, pair.after), strict=True))
         targets = [side.startable(at) if at is not None else 0 for side, at in sides]
-        # Pairs behind which the same follows start every agent once.
+        # Pairs with the same key lead to the same positions, so one of them follows each agent.
         key = tuple(side.incoming(at) if at is not None else None for side, at in sides)
         followed = self._followed.setdefault(key, [0, 0, 0])
         both = targets[0] & targets[1]
@@ -235,40 +238,40 @@ class Worklist:
         self.edges[pair.agent] = self.edges.get(pair.agent, 0) | started
 
     def _add(self, pair: PositionPair) -> None:
-        """Add a pair, unless some that are known cover it together."""
+        """Keep *pair*, unless kept pairs together cover it."""
         if not pair.is_shared and not (self._one_sided and (pair.before or pair.after)):
             return
         key = pair.agent, pair.before is not None, pair.after is not None
-        known = self._found.setdefault(key, [])
+        kept = self._found.setdefault(key, [])
         left = pair.differing = self._differing(pair)
-        for other in known:
+        for other in kept:
             is_more = not left or not other.differing.isdisjoint(left)
             if is_more and self._is_covered(pair, other):
                 left -= other.differing
                 if not left:
                     return
-        if self._is_full(known):
+        if self._is_full(kept):
             self.is_whole = False
             return
         self._count += 1
-        for other in known:
+        for other in kept:
             if other.differing <= pair.differing and self._is_covered(other, pair):
                 other.is_covered = True
-        known.append(pair)
+        kept.append(pair)
         self._waiting.append(pair)
 
-    def _is_full(self, known: list[PositionPair]) -> bool:
-        """Return whether no pair is kept beside those *known*; the first, a shortest, always is."""
-        if self._of_agent is None:
-            return bool(known) and self._count >= _PAIRS
-        if len(known) >= self._of_agent:
-            known[:] = [pair for pair in known if not pair.is_covered]
-        return bool(known) and (len(known) >= self._of_agent or self._count >= _IN_ALL)
+    def _is_full(self, kept: list[PositionPair]) -> bool:
+        """Return whether a limit forbids a pair more; the first of an agent is always kept."""
+        if self._per_agent is None:
+            return bool(kept) and self._count >= _PAIRS
+        if len(kept) >= self._per_agent:
+            kept[:] = [pair for pair in kept if not pair.is_covered]
+        return bool(kept) and (len(kept) >= self._per_agent or self._count >= _IN_ALL)
 
     def _differing(self, pair: PositionPair) -> frozenset[object]:
         before, after = pair.before, pair.after
         if before is None or after is None:
-            # The call that starts an agent shows that; where there is none, only the pair does.
+            # A denied spawn call shows why the chain is missing; else only the pair does.
             return frozenset(() if self._is_by_call(pair) else ("start",))
         both = (before.use, after.use), (before.delegated, after.delegated)
         found: set[object] = {
@@ -288,21 +291,21 @@ class Worklist:
 class Reach:
     """The positions of one reading that matter."""
 
-    # Agent -> its chains, the shortest first. What some chain of the agent grants, one of these
-    # grants, and it is a shortest.
+    # Agent -> its chains, the shortest first. For each call that a chain grants, a shortest such
+    # chain is among these.
     chains: Mapping[str, tuple[Chain, ...]]
-    edges: Mapping[str, tuple[str, ...]]  # agent -> the agents it can start from some position
-    # Agent -> what it may do at most; nothing where `chains` are all that matter.
+    edges: Mapping[str, tuple[str, ...]]  # agent -> the agents that it starts at some position
+    # Agent -> a table that grants all that any of its chains does; empty if `chains` are enough.
     most: Mapping[str, Table]
 
     @property
     def exact(self) -> bool:
-        """Whether the chains are all that matter."""
+        """Whether `chains` has every chain that matters."""
         return not self.most
 
     @cached_property
     def widest(self) -> dict[str, tuple[Chain, ...]]:
-        """The same chains without those that grant no more than another."""
+        """`chains` without those that grant no more than another."""
         return {agent: tuple(_widest(chains)) for agent, chains in self.chains.items()}
 
     @cached_property
@@ -329,13 +332,13 @@ def reach(
     *,
     alone: Iterable[str] = (),
 ) -> Reach:
-    """Return every position that agents of *project* can come to, as *reading* has it.
+    """Return the positions that agents of *project* reach in *reading*.
 
-    Chains start with *starts*, by default with what starts them in the project; of those *alone*
-    only the chain of that one agent is wanted.
+    *starts* are the agents that start chains, by default those of the project; agents *alone* start
+    chains of one agent.
     """
     side = ReadingSide(reading, tuple(project.starts if starts is None else starts), tuple(alone))
-    found = Worklist(side, NO_CHAINS, of_agent=_PER_AGENT).run()
+    found = Worklist(side, NO_CHAINS, per_agent=_PER_AGENT).run()
     made, chains = Chains(reading), dict[str, list[Chain]]()
     for pair in found:
         names = found.names(pair)
@@ -349,34 +352,34 @@ def reach(
 
 
 def _most(side: ReadingSide, agents: Iterable[str]) -> Iterator[tuple[str, Table]]:
-    """Yield what each agent may do at most where others start it, in whatever chain."""
+    """Yield each agent with a table that grants all that any chain of it does."""
     reading = side.reading
     for agent in agents:
         if type(reading) is not Attenuated or agent in side.alone:
             yield agent, UNRESTRICTED
         elif agent in reading.tables and len(side.starts) == 1:
-            # A longer chain grants no more than the shortest that there could be.
+            # Every chain of the agent is a meet with both tables.
             yield agent, reading.step(reading.start(*side.starts), agent).table
         elif agent in reading.tables:
             yield agent, reading.tables[agent]
 
 
 class Chains:
-    """The chains of one *reading*, each made once."""
+    """A cache of the chains of one *reading*."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._known: dict[tuple[str, ...], Chain] = {}
+        self._made: dict[tuple[str, ...], Chain] = {}
 
     def chain(self, names: tuple[str, ...]) -> Chain:
-        """Return the chain of *names*. Raises SpawnDenied where one may not start the next."""
-        known = len(names)  # without recursion, since chains are long
-        while known and names[:known] not in self._known:
-            known -= 1
-        for end in range(known, len(names)):
-            self._known[names[: end + 1]] = (
-                self._known[names[:end]].spawn(names[end])
+        """Return the chain of *names*. Raises SpawnDenied if an agent may not start the next."""
+        done = len(names)  # a loop, since a chain may be longer than the limit of recursion
+        while done and names[:done] not in self._made:
+            done -= 1
+        for end in range(done, len(names)):
+            self._made[names[: end + 1]] = (
+                self._made[names[:end]].spawn(names[end])
                 if end
                 else Chain.start(names[0], self._reading)
             )
-        return self._known[names]
+        return self._made[names]
