@@ -1,10 +1,12 @@
-"""From the files of one host to those of another, with every loss and a witness for it.
+"""Converts the files of one host to those of another, and reports each loss with a witness.
 
-A project is read into common words (`policy.hosts.portable.Portable`): what each table says of a
-tool becomes one list, of which the first line that matches decides, and where a meet of lists
-cannot be written out, less is granted. The other host writes that and reads it back. What then
-differs, for any chain and call, is a loss (`policy.analysis.conversion.losses`). Where the other
-host would grant more, it is made to say less, round by round.
+1. A project becomes a `policy.hosts.portable.Portable`, in common words: one list of lines for each
+   agent and tool, of which the first match decides. A meet of rule sets that has no exact list
+   becomes a narrower one.
+2. The writer of the other host writes its files, and its front end reads them back.
+3. Each call that the two projects decide differently is a loss
+   (`policy.analysis.conversion.losses`).
+4. While the files grant more than the project, the portable form is narrowed and written again.
 """
 
 from __future__ import annotations
@@ -62,14 +64,14 @@ from policy.tables.dialect import ArgumentKind
 from policy.tables.row import Row
 from policy.tables.table import SPAWN_TOOL, Lookup, Table
 
-# Agent -> what it is for, and its prompt.
+# Agent -> its description and its prompt.
 _Texts = dict[str, tuple[str, str]]
 
 
 def _about(tree: Tree, project: Project, carried: frozenset[str]) -> tuple[_Texts, list[Dropped]]:
-    """Return the texts of agents, and the keys of files but those that are *carried* over.
+    """Return the texts of agents, and the keys of files that are not *carried* over.
 
-    Of a mapping that is carried, the keys within count too.
+    Of a mapping that is carried, each key within must be carried as well: ``tools.allow``.
     """
     texts: _Texts = {}
     dropped: list[Dropped] = []
@@ -95,7 +97,7 @@ def _about(tree: Tree, project: Project, carried: frozenset[str]) -> tuple[_Text
 
 
 def _document(source: Source) -> tuple[Node | None, str]:
-    """Return what a file says as data, and the text below that."""
+    """Return the data of a file or its front matter, and the text below front matter."""
     name = source.name.lower()
     if name.endswith(".json"):
         return read_json(source, byte_order_mark=True), ""
@@ -112,7 +114,7 @@ def _text(node: Node | None) -> str:
 
 
 def _portable(project: Project, words: CommonWords, texts: _Texts) -> Portable:
-    """Return what the agents of *project* may do as its host has it."""
+    """Return the agents of *project* in common words, as enforced."""
     found = reach(project, project.enforced)
     lengths = (len(chain.links) for chains in found.chains.values() for chain in chains)
     deepest = max(lengths, default=1) - 1
@@ -126,7 +128,7 @@ def _portable(project: Project, words: CommonWords, texts: _Texts) -> Portable:
         agent = _agent(words.table(reduce(and_, tables)), name)
         started = {}
         for other in found.edges.get(name, ()):
-            decisions = [_starting(chain, other) for chain in chains]
+            decisions = [_spawn_decision(chain, other) for chain in chains]
             effects = [each.effect for each in decisions if each.reason is not Reason.DEPTH]
             started[other] = min(effects, default=Effect.DENY)
             depth = deepest if len(effects) < len(decisions) else depth
@@ -138,8 +140,8 @@ def _portable(project: Project, words: CommonWords, texts: _Texts) -> Portable:
     return Portable(project.title, project.root, tuple(agents), starts, depth)
 
 
-def _starting(chain: Chain, agent: str) -> Decision:
-    """Return what the call gets that starts *agent* and says no more."""
+def _spawn_decision(chain: Chain, agent: str) -> Decision:
+    """Return the decision on the call by which *chain* starts *agent*."""
     try:
         chain.spawn(agent)
     except SpawnDenied as denied:
@@ -148,7 +150,7 @@ def _starting(chain: Chain, agent: str) -> Decision:
 
 
 def _agent(table: Table, name: str) -> PortableAgent:
-    """Return what *table*, in common words, says of every tool that it can tell apart."""
+    """Return an agent with the rules of *table*, which is in common words, by tool."""
     sets = [part.rules for part in table.use.parts]
     internal = internal_tools(rules.dialect for rules in sets)
     written = {*COMMON.arguments}.union(*(rules.names for rules in sets))
@@ -156,11 +158,11 @@ def _agent(table: Table, name: str) -> PortableAgent:
     globs: dict[str, Effect] = {}
     for glob in dict.fromkeys(glob for rules in sets for glob in rules.globs):
         if not glob.startswith("=") and glob != "*":
-            # By their names alone; where they differ, the least.
+            # A glob stands for tools that no rule names, with the least of their effects.
             matching = (tool for tool in others if glob_pattern(glob).matches(tool))
-            effects = (_said(table.lookup(tool)).least for tool in matching)
+            effects = (_tool_rules(table.lookup(tool)).least for tool in matching)
             globs[glob] = min(effects, default=Effect.DENY)
-    # What takes from calls that start agents, by what they say beside the agent.
+    # Rules that deny or ask for spawn calls by further arguments, such as the model.
     starting = [
         PortableLine(entry.effect, entry.pattern, entry.field)
         for row, _ in table.lookup(SPAWN_TOOL).rows
@@ -172,42 +174,46 @@ def _agent(table: Table, name: str) -> PortableAgent:
     ]
     return PortableAgent(
         name,
-        {tool: _said(table.lookup(tool)) for tool in sorted(written - internal - {SPAWN_TOOL})},
-        _said(table.lookup(OTHER_TOOL)).least,
+        {
+            tool: _tool_rules(table.lookup(tool))
+            for tool in sorted(written - internal - {SPAWN_TOOL})
+        },
+        _tool_rules(table.lookup(OTHER_TOOL)).least,
         globs,
         starting=tuple(dict.fromkeys(starting)),
         bounds=table.bounds,
     )
 
 
-def _said(lookup: Lookup) -> ToolRules:
+def _tool_rules(lookup: Lookup) -> ToolRules:
     constant = lookup.constant
     rows = [row for row, _ in lookup.rows]
     if constant is not None or not rows:
         return ToolRules(constant.effect if constant is not None else lookup.floor)
     floor = lookup.floor
     default = min(row.default.effect for row in rows) & floor
-    lines = _met(rows) if len(rows) > 1 else _lines(rows[0])
+    lines = _met_lines(rows) if len(rows) > 1 else _lines(rows[0])
     least = tuple(values.evolve(line, effect=line.effect & floor) for line in lines)
     return ToolRules(default, least, rows[0].argument.kind)
 
 
 def _lines(row: Row) -> Iterator[PortableLine]:
-    """Yield the lines of a row, one for each choice of alternatives: few languages have these."""
+    """Yield the entries of a row as lines, alternatives in a pattern spelled out."""
     for entry in row.entries:
         for pattern in entry.pattern.spelled_out if entry.pattern is not None else ():
             yield PortableLine(entry.effect, pattern, entry.field, entry.place is not None)
 
 
-# Combinations of lines of several lists that are written out.
+# The most combinations of lines of several rows.
 _COMBINATIONS: Final = 4_000
 
 
-def _met(rows: list[Row]) -> Iterator[PortableLine]:
-    """Yield lines that grant no more than all of several lists do.
+def _met_lines(rows: list[Row]) -> Iterator[PortableLine]:
+    """Yield lines that grant no more than the meet of *rows*.
 
-    What one denies is denied, and so is what one asks for unless all others grant as much. Then
-    comes what all allow, and what all grant, as far as one pattern is within the others.
+    Each deny line of a row stays. So does an ask line if every other row surely grants its calls;
+    else it denies. Lines that grant follow: of each combination of one granting pattern a row, the
+    pattern that lies within all others, if there is one.
     """
     lists = [[*_lines(row)] for row in rows]
     defaults = [row.default.effect for row in rows]
@@ -218,7 +224,7 @@ def _met(rows: list[Row]) -> Iterator[PortableLine]:
                 for default, lines in zip(defaults, lists, strict=True)
             )
             yield PortableLine(effect if is_granted else Effect.DENY, line.pattern, line.field)
-    # What each list grants: patterns that it allows, and then the rest.
+    # For each row its allowed patterns, and None for its default.
     granting: list[list[tuple[Pattern | None, Effect]]] = []
     for default, lines in zip(defaults, lists, strict=True):
         allowed = (one for one in lines if one.effect is Effect.ALLOW and not one.field)
@@ -235,16 +241,16 @@ def _met(rows: list[Row]) -> Iterator[PortableLine]:
 
 
 def _grants(lines: list[PortableLine], asked: PortableLine) -> bool:
-    """Return whether a line is known to grant what another one asks for."""
+    """Return whether *lines* surely grant what *asked* asks for."""
     granting = (o for o in lines if o.effect is not Effect.DENY and o.field == asked.field)
     return covers(asked.pattern, (one.pattern for one in granting))
 
 
 def _weakened(portable: Portable, looser: Iterable[Loss]) -> Portable:
-    """Return *portable* with less said where losses show that more came of it.
+    """Return *portable*, narrowed so that the calls of *looser* get no more than in the source.
 
-    What matches the call of a loss gets no more than the source has that call get. Where nothing
-    matches it, this holds for all of the tool, or for all tools that the agent does not name.
+    Lines that match such a call are narrowed. If none does, the whole tool is; and if the agent
+    does not name the tool, all tools that it does not name.
     """
     written = {agent.name: agent for agent in portable.agents}
     agents = dict(written)
@@ -259,29 +265,30 @@ def _weakened(portable: Portable, looser: Iterable[Loss]) -> Portable:
                 globs = {glob: one & effect for glob, one in agent.globs.items()}
                 agents[name] = values.evolve(agent, globs=globs, otherwise=agent.otherwise & effect)
             else:
-                agents[name] = _weaker(agent, loss)
+                agents[name] = _weakened_agent(agent, loss)
     return values.evolve(portable, agents=tuple(agents.values()))
 
 
-def _weaker(agent: PortableAgent, loss: Loss) -> PortableAgent:
-    """Return *agent* with no more for the call of *loss*, by what it says of its tool.
+def _weakened_agent(agent: PortableAgent, loss: Loss) -> PortableAgent:
+    """Return *agent* with its rules for the tool of *loss* narrowed.
 
-    To some hosts the name of a server, or of a tool of it, stands for all names that begin so.
+    If it does not name the tool, each name that the tool begins with is narrowed: some hosts read
+    the name of a server as all names that begin so.
     """
     effect, starts, tools = loss.before.effect, {**agent.starts}, {**agent.tools}
     if loss.tool == SPAWN_TOOL:
         started = str(loss.call.get("subagent_type"))
         starts |= {one: e & effect for one, e in starts.items() if one == started}
     elif loss.tool in tools:
-        tools[loss.tool] = _less(tools[loss.tool], _texts(loss.tool, loss.call), effect)
+        tools[loss.tool] = _narrowed(tools[loss.tool], _texts(loss.tool, loss.call), effect)
     else:
         begun = (name for name in agent.tools if loss.tool.startswith(name))
-        tools |= {name: _less(tools[name], [], effect) for name in begun}
+        tools |= {name: _narrowed(tools[name], [], effect) for name in begun}
     return values.evolve(agent, starts=starts, tools=tools)
 
 
 def _texts(tool: str, call: Mapping[str, object]) -> list[str]:
-    """Return the texts by which rules may know a call in common words."""
+    """Return the texts of a call, in common words, that rules may match."""
     argument = COMMON.argument(tool)
     try:
         text = argument_text(argument, COMMON, call)
@@ -294,46 +301,46 @@ def _texts(tool: str, call: Mapping[str, object]) -> list[str]:
     return texts
 
 
-def _less(said: ToolRules, texts: list[str], effect: Effect) -> ToolRules:
-    """Return *said* with no more than *effect* for the lines that match one of *texts*."""
-    less = tuple(values.evolve(line, effect=line.effect & effect) for line in said.lines)
+def _narrowed(rules: ToolRules, texts: list[str], effect: Effect) -> ToolRules:
+    """Return *rules* with at most *effect* in lines that match one of *texts*, or else in all."""
+    narrowed = tuple(values.evolve(line, effect=line.effect & effect) for line in rules.lines)
     lines = tuple(
-        weak if any(line.pattern.matches(text) for text in texts) else line
-        for line, weak in zip(said.lines, less, strict=True)
+        narrow if any(line.pattern.matches(text) for text in texts) else line
+        for line, narrow in zip(rules.lines, narrowed, strict=True)
     )
-    if lines != said.lines:
-        return values.evolve(said, lines=lines)
-    return ToolRules(said.default & effect, less, said.kind)
+    if lines != rules.lines:
+        return values.evolve(rules, lines=lines)
+    return ToolRules(rules.default & effect, narrowed, rules.kind)
 
 
 @values.frozen
 class Conversion:
-    """A project as another host's files."""
+    """A project as files of another host, with what that loses."""
 
     source: str  # the title of the project
     host: str  # the other host
-    # Path -> text, below the folder of the tree.
+    # Path below the folder of the tree -> text.
     files: Mapping[str, str] = values.field(hash=False)
-    # Calls that are decided differently as the hosts enforce it, looser first.
+    # Calls that the two hosts decide differently in the enforced reading; looser ones first.
     losses: tuple[Loss, ...]
-    unproven: tuple[Unproven, ...]  # where it was not proven that nothing else gets looser
-    dropped: tuple[Dropped, ...]  # what no file of the other host says
-    # Agent -> what the other host's files call it, where that differs.
+    unproven: tuple[Unproven, ...]  # tools for which further looser calls are not ruled out
+    dropped: tuple[Dropped, ...]  # settings that the files of the other host do not have
+    # Agent -> its name in the files of the other host, if that differs.
     names: Mapping[str, str] = values.field(factory=dict, hash=False)
     tools: tuple[str, ...] = ()  # tools without a counterpart, which keep their names
 
     @property
     def looser(self) -> tuple[Loss, ...]:
-        """The losses by which more is granted."""
+        """The losses that grant more."""
         return tuple(loss for loss in self.losses if loss.looser)
 
     @property
     def stricter(self) -> tuple[Loss, ...]:
-        """The losses by which less is granted."""
+        """The losses that grant less."""
         return tuple(loss for loss in self.losses if not loss.looser)
 
     def refusal(self, *, looser: bool = False, unproven: bool = False) -> str:
-        """Return why the files must not be used, or ""; *looser* and *unproven* permit those."""
+        """Return why the files are refused, or "". *looser* and *unproven* permit such losses."""
         title = f"{self.source} -> {self.host}"
         if self.looser and not looser:
             return f"refused: {title} would grant more; allow that with --allow-looser"
@@ -350,20 +357,20 @@ class Conversion:
 def convert(
     path: Tree | str | Path, to: str, *, source: str = "", allow_looser: bool = False
 ) -> tuple[Conversion, ...]:
-    """Return every project at *path* as files of the host *to*.
+    """Return the conversion of every project at *path* that is not of the host *to*.
 
-    Projects of that host itself are left out. Nothing is written.
+    No file is written.
 
     Args:
         path: a folder, a file or a git revision, or a tree of files.
-        to: a host.
-        source: the one host whose projects are converted, or "".
-        allow_looser: leave a rule as it is where the other host grants more by it;
-            else it is made to grant less, as long as that helps.
+        to: the host of the new files.
+        source: convert only projects of this host, or of any host if "".
+        allow_looser: keep a rule by which the other host grants more; else such rules are
+            narrowed, for at most a dozen rounds.
 
     Raises:
         PolicyError: there is no such host or no project, a file of a project cannot
-            be read, or two projects come to the same file.
+            be read, or two projects would write the same file.
     """
     expect(A_PATH, "path", path, (str, Path, Tree))
     tree = path if isinstance(path, Tree) else open_tree(str(path))
@@ -392,7 +399,7 @@ def convert(
     return tuple(found)
 
 
-# Times that what came out looser is said with less.
+# The most rounds of narrowing.
 _ROUNDS: Final = 12
 
 
@@ -410,10 +417,10 @@ def _conversion(
         target = _read_back(written, ends[to], project)
         other = ConversionSide(target, others, written.names, written.above)
         lost, unproven = losses(side, other, portable.starts, known, fixed=written.fixed)
-        weaker = _weakened(portable, (loss for loss in lost if loss.looser))
-        if allow_looser or weaker == portable:
+        narrower = _weakened(portable, (loss for loss in lost if loss.looser))
+        if allow_looser or narrower == portable:
             break
-        portable = weaker
+        portable = narrower
     folder = project.root
     if project.host == notation.HOST:
         folder = folder.rpartition("/")[0]
@@ -433,7 +440,7 @@ def _conversion(
 
 
 def _check(project: Project) -> None:
-    """Raise where a file of the project was not understood: what it says would be lost."""
+    """Raise PolicyError if a file of *project* is unreadable, since its rules would be lost."""
     for finding in project.findings:
         if is_unreadable(finding):
             msg = f"{finding.message} [{finding.code}]"

@@ -1,10 +1,11 @@
-"""What a project and its conversion decide differently: chain by chain, in common words.
+"""Finds the calls that a project and its conversion decide differently, chain by chain.
 
-Both are walked at once, along every chain that either has. At each position their tables are
-compared by the names of tools and arguments that our notation has: exactly where both hosts
-read calls of a tool alike, else on calls that are tried, which is no proof and says so. The calls
-that start agents are compared as well: the plain one, which names the agent alone and which chains
-follow, and those that say more, to which rules may apply too, such as ``Task(model:opus)``.
+The search walks every chain that either side has. At each position it translates both tables to the
+names of our notation ("common words") and compares them. The comparison is exact if both hosts read
+the argument of a tool in the same way; else it tries sample calls and reports the tool as unproven.
+
+The calls that start agents are compared too: the plain call, which names the agent alone, and calls
+with further arguments that rules look at, as ``Task(model:opus)`` does.
 """
 
 from __future__ import annotations
@@ -33,19 +34,19 @@ from policy.tables.row import Row
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import SPAWN_TOOL, Ceiling, LinkedRules, Lookup, Table
 
-# The words of our notation, in which tables of all hosts are compared.
+# The dialect in which tables of all hosts are compared.
 COMMON: Final = DIALECT
 
 
 class CommonWords:
-    """Tables in words of our notation; *counterparts* are tool of the host -> its name there."""
+    """Translates tables to our notation; *counterparts* is tool of the host -> its name there."""
 
     def __init__(self, counterparts: Mapping[str, str]) -> None:
         self._counterparts = counterparts
         self._known: dict[RuleSet, RuleSet] = {}
 
     def table(self, table: Table) -> Table:
-        """Return what *table* may use, in common words."""
+        """Return the use of *table* in common words."""
         parts = (LinkedRules(self._rules(part.rules), part.links) for part in table.use.parts)
         return Table(Ceiling.of(parts), bounds=table.bounds)
 
@@ -61,13 +62,13 @@ class CommonWords:
         return self._known[rules]
 
     def _named(self, entry: Entry, dialect: Dialect, names: Mapping[str, str]) -> Iterator[Entry]:
-        """Yield what *entry* is by common names; *names* has them by the keys of the host."""
+        """Yield *entry* by the common names of its tools; *names* is host key -> common name."""
         if not is_glob(entry.tool):
             key = dialect.key(entry.tool)
             yield evolve(entry, tool=names.get(key, dialect.canonical(entry.tool)))
             return
         pattern = glob_pattern(entry.tool)
-        # A glob matches the host's names; what it matches by those keeps its place.
+        # A tool that the glob matches by the host's name only gets an entry of its common name.
         for tool, name in self._counterparts.items():
             if tool != name and pattern.matches(tool) and not pattern.matches(name):
                 yield evolve(entry, tool=name)
@@ -103,7 +104,7 @@ def _common(dialect: Dialect, names: Mapping[str, str]) -> Dialect:
 
 
 def _common_path(entry: Entry, dialect: Dialect) -> Entry:
-    """Return *entry* with its path below the common folders, in every case that its host takes."""
+    """Return *entry* with its path below the common folders, in any case if its host folds case."""
     pattern = entry.pattern
     if pattern is None or pattern.kind is not PatternKind.PATH or not pattern.tokens:
         return entry
@@ -118,34 +119,32 @@ def _common_path(entry: Entry, dialect: Dialect) -> Entry:
     return evolve(entry, pattern=Pattern.of(PatternKind.PATH, tokens))
 
 
-# Kinds that are made of several arguments and look at these by their own names, and text.
+# Kinds that put several arguments together; common words have one text for them.
 _AS_TEXT: Final = (ArgumentKind.FILES, ArgumentKind.JOINED, ArgumentKind.JSON, ArgumentKind.LENIENT)
 
 
 def _argument(argument: Argument, tool: str) -> Argument:
-    """Return *argument* by the names that our notation has for that of *tool*."""
+    """Return *argument* with the field names that our notation has for *tool*."""
     common = COMMON.arguments.get(tool)
     if common is None:
         return argument
     if argument.kind is common.kind:
         return common
     if argument.kind in _AS_TEXT:
-        # Of a call in common words there is one text; the rest of it is not said.
         return Argument(ArgumentKind.TEXT, common.fields, absent=common.absent)
     return evolve(argument, fields=common.fields, absent=common.absent)
 
 
 @frozen
 class Unproven:
-    """A tool of which it was not proven that nothing else gets looser."""
+    """A tool for which looser calls, beyond the losses found, are not ruled out."""
 
     tool: str
     why: str
-    # The rules of the source about the tool, as written.
-    rules: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()  # of the source about the tool, as written
 
 
-# Stars of some hosts match no line break; names of tools have none.
+# Tools have no such names: stars of some hosts match no line break, so witnesses may have one.
 _NO_NAME: Final = re.compile(r"\s")
 
 _OTHER_TOOLS: Final = "the hosts know different names of tools that no rule names"
@@ -154,16 +153,16 @@ _READ_OTHERWISE: Final = (
 )
 _COMMANDS: Final = "the hosts split commands in different ways; no plain command gets more"
 
-# Calls that two tables decide differently, those that start agents aside, and where other calls
-# may differ as well.
+# Calls that two tables decide differently, but for those that start agents, and tools of which more
+# calls may differ.
 _Compared = tuple[list[Difference], list[Unproven]]
 
 
 def _compare_tables(before: Table, after: Table, fixed: frozenset[str], known: Known) -> _Compared:
-    """Return how two tables in common words differ, but for the tools *fixed*."""
+    """Return the differences of two tables in common words, without the tools *fixed*."""
     sets = [[part.rules for part in table.use.parts] for table in (before, after)]
     tools = Tools.of(chained(*sets))
-    # One by one, since a name that is left out must not stand for others.
+    # Special, so that no fixed tool is the representative of others.
     tools = evolve(tools, special=tools.special | fixed)
     left_out = internal_tools(rules.dialect for rules in chained(*sets)) | {SPAWN_TOOL} | fixed
     found: list[Difference] = []
@@ -174,8 +173,8 @@ def _compare_tables(before: Table, after: Table, fixed: frozenset[str], known: K
         found += compared.differences
         if compared.exact:
             continue
-        found += _tried(tool, was, now)
-        # Anything may be granted beyond what is granted for sure.
+        found += _sample_differences(tool, was, now)
+        # Unproven, unless the source grants every call as much as the target grants any.
         least = was.constant.effect if was.constant is not None else Effect.DENY
         most = now.constant.effect if now.constant is not None else now.floor
         if least < most and not _is_finite(now):
@@ -196,18 +195,18 @@ def _compare_tables(before: Table, after: Table, fixed: frozenset[str], known: K
 
 
 def _is_read(difference: Difference) -> bool:
-    """Return whether the source's host can read the call: what it cannot is no call of its tool."""
+    """Return whether the host of the source can read the call; else its tool never gets it."""
     return difference.before.reason not in (Reason.MALFORMED, Reason.TOO_LONG)
 
 
-# Forms of commands in which a text that a rule matches may be something else.
+# Commands around a text that a rule matches, which hosts may split differently.
 _FORMS: Final = ("{} && {}", "{}; zz", "zz; {}", "{} > zz", "{}\nzz", "$({})", "{} 'a\nb'")
-# Lines of one list that are tried.
+# The most entries of a row that are tried.
 _TRIED: Final = 400
 
 
 def _is_finite(lookup: Lookup) -> bool:
-    """Return whether few texts are granted and no others, so that trying these is a proof."""
+    """Return whether only a few exact texts are granted, so that trying them is a proof."""
     return any(
         row.default.effect is Effect.DENY
         and row.argument.kind is not ArgumentKind.COMMAND
@@ -221,13 +220,13 @@ def _is_finite(lookup: Lookup) -> bool:
     )
 
 
-def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
-    """Yield the differences of calls that lines of either side match."""
+def _sample_differences(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
+    """Yield the differences of sample calls that entries of either side match."""
     reported: set[object] = set()
-    for call in _calls(row for lookup in (before, after) for row, _ in lookup.rows):
+    for call in _samples(row for lookup in (before, after) for row, _ in lookup.rows):
         decided = (lookup.decide(call, remember=False) for lookup in (before, after))
         found = Difference(tool, call, *decided)
-        # More that is granted is reported for each rule; less, once.
+        # A widened call is reported for each rule, a narrowed one once.
         because = found.after.because if found.widened else ()
         key = *found.effects, because
         differs = found.before.effect is not found.after.effect
@@ -236,11 +235,11 @@ def _tried(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
             yield found
 
 
-def _calls(rows: Iterable[Row]) -> Iterator[Call]:
-    """Yield calls that the lines of *rows* match, the plainest first."""
+def _samples(rows: Iterable[Row]) -> Iterator[Call]:
+    """Yield calls that entries of *rows* match, and one that may match none; plain ones first."""
     for row in rows:
-        lines = (entry for entry in islice(row.entries, _TRIED) if not entry.field)
-        patterns = [entry.pattern for entry in lines if entry.pattern is not None]
+        entries = (entry for entry in islice(row.entries, _TRIED) if not entry.field)
+        patterns = [entry.pattern for entry in entries if entry.pattern is not None]
         texts = [freeze(each, word) for each in patterns for word in ("x", "", "a/b", "/x")]
         texts.append("zz")
         if row.argument.kind is ArgumentKind.COMMAND:
@@ -252,15 +251,14 @@ def _calls(rows: Iterable[Row]) -> Iterator[Call]:
 
 @frozen
 class Loss:
-    """Calls that the conversion decides differently, shown by one of them."""
+    """A call that the conversion decides differently, for all calls lost in the same way."""
 
-    chain: tuple[str, ...]  # the shortest chain it concerns, as the source names it
-    also: tuple[tuple[str, ...], ...]  # further chains it concerns in the same way
+    chain: tuple[str, ...]  # the shortest chain that decides it so, in names of the source
+    also: tuple[tuple[str, ...], ...]  # other such chains
     tool: str  # in common words
-    # The witness, which gets *before* of the source and *after* of the conversion.
     call: Call = field(eq=False)
-    before: Decision
-    after: Decision
+    before: Decision  # of the source
+    after: Decision  # of the conversion
 
     @property
     def looser(self) -> bool:
@@ -278,16 +276,16 @@ _UNAVAILABLE: Final = Decision(Effect.DENY, Reason.UNAVAILABLE)
 
 @frozen
 class ConversionSide:
-    """A project, and how its words become the common ones."""
+    """A project, with the translation of its words and names."""
 
     project: Project
     words: CommonWords
-    # Agent, as the source has it -> what it is called here.
+    # Agent of the source -> its name in this project, if that differs.
     names: Mapping[str, str] = field(factory=dict)
-    above: tuple[str, ...] = ()  # agents that stand before each chain here
+    above: tuple[str, ...] = ()  # agents that this project puts before each chain
 
-    def started(self, parent: Chain | None, agent: str) -> Chain | None:
-        """Return the chain of *agent* behind *parent*, or as a root; None where there is none."""
+    def spawn(self, parent: Chain | None, agent: str) -> Chain | None:
+        """Return the chain of *agent* behind *parent*, or as a root; None if it is refused."""
         names = [self.names.get(agent, agent)]
         names = names if parent else [*self.above, *names]
         try:
@@ -298,26 +296,26 @@ class ConversionSide:
             return None
         return chain
 
-    def starting(
-        self, parent: Chain | None, agent: str, started: Chain | None, said: Mapping[str, str]
+    def decide_spawn(
+        self, parent: Chain | None, agent: str, started: Chain | None, more: Mapping[str, str]
     ) -> Decision:
-        """Return what the call of *parent* gets that starts *agent*, with the arguments *said*.
+        """Return the decision on the call by which *parent* starts *agent*, at a root ALLOW.
 
-        A host that starts agents by a call of its own reads the agent alone. *started* is the chain
-        that comes of some such call, if one does.
+        *more* are further arguments, such as the model; only the tool `SPAWN_TOOL` takes them.
+        *started* is the chain that the plain call makes, None if it makes none.
         """
         decision = Decision(Effect.ALLOW, Reason.DEFAULT)
         if parent is not None:
             tool, call = parent.reading.spawn_call(self.names.get(agent, agent))
-            call = {**call, **said} if tool == SPAWN_TOOL else call
+            call = {**call, **more} if tool == SPAWN_TOOL else call
             decision = parent.table.decide(tool, call)
-        # It may be refused whatever the call gets: by a limit of depth, say.
+        # The host may refuse the start of a call that no rule denies, e.g. by a limit of depth.
         return decision if decision.effect is Effect.DENY or started else _UNAVAILABLE
 
 
-# Positions of both sides that are compared before the rest is left out.
+# The most pairs of positions that are compared.
 _POSITIONS: Final = 3_000
-# Agents of a chain, beyond which how many there are no longer counts.
+# Chains longer than this count as equally long.
 _DEEP: Final = 6
 
 
@@ -329,10 +327,10 @@ def losses(
     *,
     fixed: frozenset[str] = frozenset(),
 ) -> tuple[tuple[Loss, ...], tuple[Unproven, ...]]:
-    """Return what *target* decides differently, and what is not proven to be no looser.
+    """Return the calls that *target* decides differently, and the tools not proven to be no looser.
 
-    *starts* are the agents of *source* that start chains. Tools that no file of the target can take
-    away are *fixed*, and left out. What is found is added to what is *known* of these hosts.
+    *starts* are the agents of *source* that start chains. The tools *fixed*, which no file of the
+    target can deny, are left out. *known* is a cache of comparisons, which grows.
     """
     walk = _Walk((source, target), known, fixed)
     for agent in starts:
@@ -342,7 +340,7 @@ def losses(
         walk.losses(), key=lambda o: (not o.looser, len(o.chain), o.chain, o.tool, str(o.call))
     )
     rules: dict[tuple[str, str], dict[str, None]] = {}
-    for one in walk.unproven:  # of several chains
+    for one in walk.unproven:  # one for each chain
         rules.setdefault((one.tool, one.why), {}).update(dict.fromkeys(one.rules))
     return tuple(found), tuple(Unproven(*about, tuple(some)) for about, some in rules.items())
 
@@ -352,7 +350,7 @@ _Chains = tuple[Chain, Chain]
 
 
 class _Walk:
-    """The chains that either side has, from the roots down, and what differs there."""
+    """The search over the chains that both sides have, from the roots down."""
 
     def __init__(
         self, sides: tuple[ConversionSide, ConversionSide], known: Known, fixed: frozenset[str]
@@ -372,7 +370,7 @@ class _Walk:
         """Compare the tables of all chains, and the calls that start agents."""
         while self._queue:
             chains, names = self._queue.popleft()
-            # Most positions of a project say the same.
+            # Most positions have equal tables.
             key = _compare_tables, *(chain.table.use.sets for chain in chains), self.fixed
             if key not in self.known:
                 pairs = zip(self.sides, chains, strict=True)
@@ -383,36 +381,36 @@ class _Walk:
             for difference in found:
                 self._add(names, difference)
             rows = [row for chain in chains for row, _ in chain.table.lookup(SPAWN_TOOL).rows]
-            # The plain call, which names the agent alone, is the first.
-            said = beside(rows)
-            if said is None:
+            # The first is {}, for the plain call.
+            arguments = beside(rows)
+            if arguments is None:
                 self.unproven[Unproven(SPAWN_TOOL, TOO_MANY_PARAMETERS)] = None
             for agent in self.agents:
-                self.start(agent, names, chains, said or [{}])
+                self.start(agent, names, chains, arguments or [{}])
 
     def start(
         self,
         agent: str,
         names: _Names,
         parents: _Chains | tuple[None, None],
-        said: Iterable[Mapping[str, str]],
+        arguments: Iterable[Mapping[str, str]],
     ) -> None:
-        """Compare the calls that start *agent*, and note the chains that come of it."""
+        """Compare the calls that start *agent* with each of *arguments*, and queue its chains."""
         pairs = tuple(zip(self.sides, parents, strict=True))
-        one, other = (side.started(parent, agent) for side, parent in pairs)
-        known: list[tuple[Mapping[str, str], tuple[Effect, Effect]]] = []
-        for more in said:
+        one, other = (side.spawn(parent, agent) for side, parent in pairs)
+        compared: list[tuple[Mapping[str, str], tuple[Effect, Effect]]] = []
+        for more in arguments:
             before, after = (
-                side.starting(parent, agent, chain, more)
+                side.decide_spawn(parent, agent, chain, more)
                 for (side, parent), chain in zip(pairs, (one, other), strict=True)
             )
             effects = before.effect, after.effect
-            # A call that says more is reported where that makes a difference.
-            if any(less.items() <= more.items() and effects == old for less, old in known):
+            # More arguments are reported only if they change the effects.
+            if any(less.items() <= more.items() and effects == old for less, old in compared):
                 continue
             if more and Reason.MALFORMED in (before.reason, after.reason):
                 continue  # e.g. a model that one of the hosts does not have
-            known.append((more, effects))
+            compared.append((more, effects))
             if before.effect is not after.effect:
                 call: Call = {"subagent_type": agent, **more}
                 self._add(names or (agent,), Difference(SPAWN_TOOL, call, before, after))
@@ -429,15 +427,15 @@ class _Walk:
         before, after = difference.before, difference.after
         key: object = (difference.tool, str(difference.call), before.effect, after.effect)
         if before.effect > after.effect and difference.tool != SPAWN_TOOL:
-            # Of what the same rules granted one call is enough to show that less is granted.
+            # For narrowed calls, one witness is enough for all that the same rules granted.
             rules = tuple((because.rule, because.effect) for because in before.because)
             key = (difference.tool, before.effect, after.effect, rules)
         self._found.setdefault(key, []).append((names, difference))
 
     def losses(self) -> Iterator[Loss]:
-        """Yield each difference once, with the chains that it is of."""
+        """Yield each difference once, with all chains that have it."""
         for members in self._found.values():
-            # A call that says nothing shows little, where another is at hand.
+            # A call with an argument is the better witness.
             members.sort(key=lambda m: (len(m[0]), m[0], not any(m[1].call.values())))
             (names, one), *others = members
             also = tuple(dict.fromkeys(other for other, _ in others if other != names))
