@@ -21,18 +21,22 @@ DIGITS: Final = 4000
 Value = str | int | float | bool | None
 
 
-def _typed(value: Value) -> tuple[str, Value]:
-    # Python holds that True == 1 == 1.0; documents do not.
-    return type(value).__name__, value
-
-
 @frozen
 class ScalarNode:
     """A string, number, truth value or null, and the text it was read from."""
 
-    value: Value = field(eq=_typed)
+    value: Value
     span: Span = field(eq=False, repr=False)
     quoted: bool = field(default=False, eq=False)
+
+    def __eq__(self, other: object) -> bool:
+        # Python holds that True == 1 == 1.0; documents do not.
+        if not isinstance(other, ScalarNode):
+            return NotImplemented
+        return (type(self.value), self.value) == (type(other.value), other.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
 
     @property
     def raw(self) -> str:
