@@ -6,9 +6,9 @@ The hook decides every call of the main conversation and of its agents. Where th
 call, the settings may still deny it or ask for it. A call that needs approval reaches *ask*, a
 `can_use_tool` callback; without one it is denied.
 
-A call names the agent that makes it, and not the agent that started that one. So the hook
-remembers the chains in which agents of each type were started. An agent gets what all chains
-grant in which an agent of its type was started so far, and nothing where none was started.
+A call names the agent that makes it, and not the agent that started that one. So the hook keeps
+the chains in which agents of each type were started. An agent may do what all chains of its type
+grant; its calls are denied if there is none.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class PolicyHook:
         return {"hookSpecificOutput": answer}
 
     def verdict(self, event: Mapping[str, Any]) -> Verdict:
-        """Return what the call of a PreToolUse event gets; remember an agent that it starts."""
+        """Return the verdict on the call of a PreToolUse event; keep the chain that it starts."""
         tool, arguments = event["tool_name"], event["tool_input"]
         chains = self.chains(event.get("agent_id"), event.get("agent_type"))
         verdict = self._strictest(chains, tool, arguments, recorded=True)
@@ -120,7 +120,7 @@ class PolicyHook:
 def guarded(options: Any, guard: Guard, *, ask: CanUseTool | None = None) -> Any:
     """Return *options* of a session whose calls are decided by *guard*; their hooks stay.
 
-    The guard is of the main conversation and serves one session. Calls that the policy or the
+    *guard* belongs to the main conversation and serves one session. Calls that the policy or the
     settings ask for reach *ask*, a `can_use_tool` callback, by default the one of *options*.
     """
     hook = PolicyHook(guard)

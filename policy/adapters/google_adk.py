@@ -9,9 +9,9 @@ approval, or back up. A transfer to any other agent is denied, since that agent 
 the one that transfers. A call that needs approval requests a confirmation.
 
 Put the plugin last in the list. Callbacks of single agents run after it and must not change the
-arguments of a call. Tools that the model runs itself are offered where every call of them is
-allowed. In a live session (`run_live`) calls are decided too, but the plugin runs only after the
-model was offered all tools: give an agent of such a session no tool that the model runs itself.
+arguments of a call. Tools that the model runs itself are offered if every call of them is allowed.
+In a live session (`run_live`) calls are decided too, but the plugin runs only after the model was
+offered all tools: give an agent of such a session no tool that the model runs itself.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class PolicyPlugin(BasePlugin):
         if verdict.effect is Effect.DENY:
             return {"error": verdict.message}
         if verdict.chain is not None:
-            self._guard.run_on(verdict)  # each call is a task of its own
+            self._guard.run_on(verdict)  # each call is a separate task
         return None
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> Any:

@@ -4,7 +4,7 @@ A guard is made from the chain of the agent that a program starts with; agents t
 have guards of their own, by name (`Guard.agent`). While a tool runs, the context (`contextvars`)
 holds the chain of the agent that called it, and agents started then are below that chain. Tasks and
 threads copy the context, so calls of several agents do not mix, and no agent can choose another
-chain. Where no context leads to an agent, its calls are denied.
+chain. The calls of an agent to which no context leads are denied.
 
 Every failure here denies. A failure elsewhere, as in the program that asks a person, is raised, and
 the call does not run.
@@ -54,12 +54,12 @@ _REMEMBERED: Final = 4096
 
 @frozen
 class Verdict:
-    """What a call gets before it runs.
+    """The answer to a call before it runs.
 
     Attributes:
         message: for the model (DENY) or for the person who approves (ASK).
-        decision: with its reasons; None where the checker itself failed.
-        chain: in which the call would run; None where there is none.
+        decision: with its reasons; None if the checker itself failed.
+        chain: in which the call would run; None if there is none.
         started: the narrower chain of the agent that the call starts, if any.
     """
 
@@ -80,8 +80,8 @@ class CallDenied(Exception):
 
 def unapproved(verdict: Verdict) -> Verdict:
     """Return the denial of a call that needed approval and did not get it."""
-    said = "This call needs the approval of a person, and was not approved."
-    return evolve(verdict, effect=Effect.DENY, message=said)
+    message = "This call needs the approval of a person, and was not approved."
+    return evolve(verdict, effect=Effect.DENY, message=message)
 
 
 class Seals:
@@ -95,7 +95,7 @@ class Seals:
         self._key = secrets.token_bytes(32)
 
     def seal(self, tool: str, arguments: Arguments) -> str:
-        """Return the seal of a call. Raises TypeError or ValueError where it has no JSON."""
+        """Return the seal of a call. Raises TypeError or ValueError if it has no JSON."""
         call = json.dumps([tool, arguments], sort_keys=True, allow_nan=False)
         return "policy:" + hmac.new(self._key, call.encode(), hashlib.sha256).hexdigest()
 
@@ -124,11 +124,11 @@ class Guard:
 
     Args:
         chain: of the agent that starts.
-        names: what the runtime calls a tool -> what the policy calls it.
+        names: name of a tool in the runtime -> its name in the policy.
         prefix: of all other names, e.g. ``mcp__github__``.
-        starts: what the runtime calls a tool -> the agent that it starts. Such
+        starts: name of a tool in the runtime -> the agent that it starts. Such
             a call is decided as the start of that agent, and nothing else.
-        project: the folder of the project on this machine, for rules about files; None where
+        project: the folder of the project on this machine, for rules about files; None if
             it is unknown, so that absolute paths and paths out of it are denied.
         home: the home folder, for the same rules.
         recorder: records every decision; a call that cannot be recorded is denied.
@@ -152,7 +152,7 @@ class Guard:
         for argument, named in (("names", names), ("starts", starts)):
             wanted = 'a mapping of names, e.g. `{"search": "WebSearch"}`,'
             expect(wanted, argument, {} if named is None else named, Mapping)
-        # All but the last two is shared with the guards of the other agents of the program.
+        # The guards of all agents of a program share these, but for the last two.
         self._root = chain
         self._names, self._prefix = dict(names or {}), prefix
         self._starts = dict(starts or {})
@@ -178,7 +178,7 @@ class Guard:
         return other
 
     def agent(self, name: str) -> Guard:
-        """Return the guard of agents called *name*, whichever agent starts them.
+        """Return the guard of the agent *name*, whichever agent starts it.
 
         Raises:
             PolicyError: the policy has no such agent.
@@ -193,20 +193,20 @@ class Guard:
         return self._other(chain.names[-1], lambda: chain)
 
     def where(self, find: Callable[[], Chain]) -> Guard:
-        """Return the guard of calls whose chain *find* finds, for a runtime that keeps chains."""
+        """Return the guard of calls whose chain *find* returns, for a runtime that keeps chains."""
         return self._other(self._agent, find)
 
     @property
     def name(self) -> str:
-        """The agent whose calls it decides."""
+        """The agent whose calls this guard decides."""
         return self._agent
 
     def named(self, tool: str) -> str:
-        """Return what the policy calls a tool of the runtime."""
+        """Return the name in the policy of a tool of the runtime."""
         return self._names.get(tool) or self._prefix + tool
 
     def _runtime_name(self, tool: str) -> str:
-        """Return what the runtime calls a tool of the policy."""
+        """Return the name in the runtime of a tool of the policy."""
         named = next((name for name, other in self._names.items() if other == tool), None)
         return named or tool.removeprefix(self._prefix)
 
@@ -248,25 +248,25 @@ class Guard:
         return self.chain
 
     def check(self, tool: str, arguments: Arguments, *, recorded: bool = True) -> Verdict:
-        """Return what a call of a tool of the runtime gets. Never raises: every failure denies.
+        """Return the verdict on a call of a runtime tool. Never raises: every failure denies.
 
-        It may not be *recorded*, for a second check of the same call.
+        A second check of the same call need not be *recorded*.
         """
         return self._checked(tool, arguments, None, recorded=recorded)
 
     def check_start(
-        self, agent: str, said: Arguments = NOTHING_SAID, *, recorded: bool = True
+        self, agent: str, arguments: Arguments = NOTHING_SAID, *, recorded: bool = True
     ) -> Verdict:
-        """Return what the start of *agent*, as the policy calls it, gets (see `check`).
+        """Return the verdict on starting *agent*, by its name in the policy (see `check`).
 
-        The call that starts it may have *said* more, e.g. the model.
+        *arguments* are those of the call that starts it, e.g. the model.
         """
-        return self._checked(agent, said, agent, recorded=recorded)
+        return self._checked(agent, arguments, agent, recorded=recorded)
 
     def _checked(
         self, tool: str, arguments: Arguments, agent: str | None, *, recorded: bool
     ) -> Verdict:
-        """Return what the call of *tool* gets, which starts *agent* if one is named."""
+        """Return the verdict on a call of *tool*, which starts *agent* unless that is None."""
         try:
             agent = agent or self._starts.get(tool)
             try:
@@ -283,7 +283,7 @@ class Guard:
             return Verdict(Effect.DENY, messages.FAILED)
 
     def _verdict(self, chain: Chain, tool: str, arguments: Arguments, *, recorded: bool) -> Verdict:
-        """Return what a call of a tool gets that starts no agent."""
+        """Return the verdict on a call that starts no agent."""
         named, call, table = self.named(tool), dict(arguments), self._table(chain)
         decision = table.decide(named, call, checked=True)
         if recorded:
@@ -292,51 +292,51 @@ class Guard:
             return Verdict(Effect.ALLOW, "", decision, chain)
         clauses = table.account(named, call)
         if decision.effect is Effect.ASK:
-            said = messages.question(tool, arguments, decision, clauses)
-            return Verdict(Effect.ASK, said, decision, chain)
-        # Finding what remains takes a comparison, and models try again.
+            message = messages.question(tool, arguments, decision, clauses)
+            return Verdict(Effect.ASK, message, decision, chain)
+        # Kept, since the remainder takes a comparison, and models try again.
         find = partial(messages.remainder, table.moved, named, self._runtime_name)
-        said = messages.refusal(tool, decision, clauses)
-        said += self._kept("remainder", chain, named, find)
-        return Verdict(Effect.DENY, said, decision, chain)
+        message = messages.refusal(tool, decision, clauses)
+        message += self._kept("remainder", chain, named, find)
+        return Verdict(Effect.DENY, message, decision, chain)
 
     def _start(
         self, chain: Chain, agent: str, tool: str, arguments: Arguments, *, recorded: bool
     ) -> Verdict:
-        """Return what the call of *tool* gets, which starts *agent*."""
+        """Return the verdict on a call of *tool* that starts *agent*."""
         decision = chain.spawning(agent, arguments)
         try:
-            started, said = chain.spawn(agent, arguments), ""
+            started, message = chain.spawn(agent, arguments), ""
         except SpawnDenied as denied:
-            started, said = None, messages.spawn_denial(denied)
+            started, message = None, messages.spawn_denial(denied)
             if decision.effect is not Effect.DENY:
                 # No rule applies to the depth of a chain, or to an unknown agent.
                 decision = evolve(denied.decision, table=decision.table)
         if recorded:
             self._record(chain.names, *chain.start_call(agent, arguments), decision)
         if started is not None and decision.effect is Effect.ASK:
-            said = messages.question(tool, arguments, decision)
-        return Verdict(decision.effect, said, decision, chain, started)
+            message = messages.question(tool, arguments, decision)
+        return Verdict(decision.effect, message, decision, chain, started)
 
     def _record(
         self, chain: tuple[str, ...], tool: str, call: Arguments, found: Decision, agent: str = ""
     ) -> None:
-        """Record a decision, if the program wants that; *agent* is one that is in no chain."""
+        """Record a decision, if there is a recorder; *agent* is a caller without a chain."""
         if self._recorder is not None:
             cwd = self._place.folders.cwd if isinstance(self._place, Rooted) else ""
             record = Record.of(chain, tool, call, found)
             self._recorder.append(evolve(record, agent=agent, cwd=cwd))
 
     def _kept(self, what: str, chain: Chain, tool: str, make: Callable[[], _T]) -> _T:
-        """Return what *make* makes of a chain and a tool, made once."""
+        """Return the result of *make* for a chain and a tool, from a cache."""
         # Chains with equal tables name different links.
         key = (what, str(chain), chain.table.hash, tool)
-        # Another thread may forget it meanwhile.
+        # Another thread may drop it meanwhile.
         found: _T = self._known.get(key, _UNKNOWN)
         return self._known.keep(key, make()) if found is _UNKNOWN else found
 
     def _table(self, chain: Chain) -> PlacedTable:
-        """Return the table of *chain*, placed where its calls are made."""
+        """Return the table of *chain* in the folder of its calls."""
         return self._kept("table", chain, "", lambda: self._place.decider(chain.table))
 
     @contextmanager
@@ -355,7 +355,7 @@ class Guard:
     def run_on(self, verdict: Verdict) -> Token[_Running | None]:
         """Run the call of *verdict* for the rest of this task and the tasks that it starts.
 
-        For a runtime that announces a call before it runs, and runs each in a task of its own.
+        For a runtime that announces a call before it runs, and runs each call in a separate task.
 
         Raises:
             CallDenied: it may not run.
@@ -401,14 +401,14 @@ class Guard:
             return await run()
 
     def offered(self, tools: Iterable[str]) -> list[str]:
-        """Return those of the runtime's *tools* of which some call can be allowed or asked for.
+        """Return the *tools* of the runtime that have a call which is allowed or asked for.
 
-        No tool where no chain leads here, or where the checker fails.
+        Empty if no chain leads here, or if the checker fails.
         """
         return self._those(tools, self._is_offered)
 
     def granted(self, tools: Iterable[str]) -> list[str]:
-        """Return those of *tools* of which every call is allowed (see `offered`).
+        """Return the *tools* of which every call is allowed (see `offered`).
 
         For tools whose calls run elsewhere undecided, e.g. at the provider of a model.
         """

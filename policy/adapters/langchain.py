@@ -6,9 +6,8 @@ Put it last in the list, next to the tools, where no other middleware changes a 
 call that needs approval interrupts the graph with the request of `HumanInTheLoopMiddleware`, so
 it needs a checkpointer and `Command(resume={"decisions": [{"type": "approve"}]})`.
 
-An agent that is run by a tool of another agent has a middleware of its own, with
-`guard.agent(NAME)`. Tools that the provider of the model runs are offered where every call of
-them is allowed.
+An agent that a tool of another agent runs needs another middleware, with `guard.agent(NAME)`.
+Tools that the provider of the model runs are offered if every call of them is allowed.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class PolicyMiddleware(AgentMiddleware):
         return await handler(self._offering(request))
 
     def _settled(self, request: Any) -> Verdict:
-        """Return what a call gets, after asking for approval where it needs one."""
+        """Return the verdict on a call, after asking for approval if it needs that."""
         call = request.tool_call
         verdict = self._guard.check(call["name"], call["args"])
         if verdict.effect is not Effect.ASK:

@@ -43,7 +43,7 @@ _WHY = {
 
 
 def may_call(table: Table, tool: str) -> bool:
-    """Return whether some call of *tool* is not denied; True where that is not certain."""
+    """Return whether some call of *tool* is not denied; True if that is uncertain."""
     from policy.compare.witness import witness_call  # noqa: PLC0415  # no question compares
 
     lookup = table.lookup(tool)
@@ -89,7 +89,7 @@ def refusal(tool: str, decision: Decision, clauses: Sequence[Clause] = ()) -> st
 
 
 def remainder(table: Table, tool: str, runtime_name: Callable[[str], str]) -> str:
-    """Return what remains allowed where a call of *tool* is denied, after a space; or ""."""
+    """Return, after a space, the calls that stay allowed when one of *tool* is denied; or ""."""
     found: dict[Effect, dict[str, None]] = {}
     few = sum(len(row.entries) for row, _ in table.lookup(tool).rows) <= _MOST
     # Each of the rules decides some call of the whole chain.
@@ -123,7 +123,7 @@ def question(
 
 
 def _where(decision: Decision, clauses: Sequence[Clause]) -> str:
-    """Return the parts of a command that decide it, where it has several."""
+    """Return the parts of a command that decide it, or "" if it has one."""
     because = set(decision.because)
     deciding = [
         each
@@ -138,8 +138,8 @@ def _where(decision: Decision, clauses: Sequence[Clause]) -> str:
         return f": {quoted([ambiguous.text]) if ambiguous.text else 'it'} {ambiguous.why}"
     if len(clauses) < 2 or not deciding:
         return ""
-    told = {does: [each.text for each in deciding if each.does is does] for does in Does}
-    what = [f"{does.value} {quoted(texts)}" for does, texts in told.items() if texts]
+    texts_by_effect = {does: [each.text for each in deciding if each.does is does] for does in Does}
+    what = [f"{does.value} {quoted(texts)}" for does, texts in texts_by_effect.items() if texts]
     return f", since it {' and '.join(what)}"
 
 

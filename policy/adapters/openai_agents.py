@@ -7,8 +7,8 @@ needs approval interrupts the run (`result.interruptions`). Other tools run else
 they are offered where every call of them is allowed.
 
 A handoff starts the agent of its target. It is enabled where the policy allows that without
-approval, and the target has the narrower chain, in whichever direction it hands on. An agent that
-is run by a tool has `guard.agent(NAME)`.
+approval, and the target gets the narrower chain, also on the way back. An agent that a tool runs
+needs `guard.agent(NAME)`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PolicyAgent(Agent):
 def guarded(agent: Any, guard: Guard) -> Any:
     """Return *agent* with tools and handoffs that *guard* decides.
 
-    Raises TypeError: *agent* has a class of its own, which may run tools in other ways.
+    Raises TypeError if *agent* is of a subclass, which may run tools in other ways.
     """
     if type(agent) is not Agent:
         msg = f"expected an `Agent`, found `{type(agent).__name__}`"

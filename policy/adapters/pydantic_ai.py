@@ -6,9 +6,9 @@ It is the innermost wrapper of the tools, so a call is decided with the argument
 with, whatever other capabilities change. A call that needs approval is deferred, as any call that
 requires approval (`DeferredToolRequests`).
 
-An agent that is run by a tool of another agent has a capability of its own, with
-`guard.agent(NAME)`. Tools that run elsewhere, at the provider of the model or in the calling
-program (`ExternalToolset`), are offered where every call of them is allowed.
+An agent that a tool of another agent runs needs another capability, with `guard.agent(NAME)`. Tools
+that run elsewhere, at the provider of the model or in the calling program (`ExternalToolset`), are
+offered if every call of them is allowed.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Calls that agents made and what they got: written down, and read again."""
+"""Records of calls and their decisions: written, read and replayed."""

@@ -1,8 +1,8 @@
-"""Reading logs: records of our own, calls as `policy check` reads them, transcripts, Parquet.
+"""Reads logs: our own records, calls as `policy check` reads them, transcripts and Parquet.
 
-Each line says itself what it is. One that is none of these is a `LogProblem`, so that nothing is
-left out in silence. DuckDB (the extra ``replay``) reads large logs and Parquet, and counts equal
-calls first. Without it logs of lines are read line by line, with the same result.
+Keys of a line decide its form. A line of no known form becomes a `LogProblem`. DuckDB (the extra
+``replay``) reads Parquet and large logs, and counts equal calls first. Without it, logs are read
+line by line, with the same result.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from policy.core.values import evolve, frozen
 
 @frozen
 class LogProblem:
-    """A line that holds no call that could be read."""
+    """A line without a readable call."""
 
-    source: str  # where, e.g. ``a.jsonl:12``
-    message: str  # why
-    times: int = 1  # how many lines are like it
+    source: str  # its place, e.g. ``a.jsonl:12``
+    message: str
+    times: int = 1  # how often the line occurs
 
 
 def log_files(paths: list[Path]) -> dict[Path, str]:
-    """Return the logs at *paths*, and how people know each. Raises PolicyError where there is none.
+    """Return the logs at *paths*, each with its name in messages. Raises PolicyError for none.
 
     A file is a log whatever its name; below a folder ``*.jsonl`` and ``*.parquet`` are.
     """
@@ -52,12 +52,12 @@ def log_files(paths: list[Path]) -> dict[Path, str]:
     return found
 
 
-# Bytes of a log of lines from which counting first is worth starting DuckDB.
+# The bytes of a log from which starting DuckDB is worth its time.
 _LARGE = 4 * 2**20
 
 
 def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
-    """Yield what each line of a log holds; *name* stands in places. May raise PolicyError."""
+    """Yield the calls of a log, called *name* in places. Raises PolicyError if it is unreadable."""
     if file.suffix == ".parquet":
         yield from _counted(file, name)
         return
@@ -73,7 +73,7 @@ def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
             try:
                 yield from _counted(file, name)
             except PolicyError:
-                pass  # nothing was counted yet, and line by line its mistakes have places
+                pass  # nothing was yielded yet; reading by line gives mistakes their places
             else:
                 return
         yield from (_read(value, source) for source, value in values)
@@ -95,7 +95,7 @@ def _values(file: Path, name: str) -> Iterator[tuple[str, object]]:
 
 
 def _parsed(text: bytes | str, source: str) -> object:
-    """Return the value of JSON text, which is a `LogProblem` where it is none."""
+    """Return the value of JSON text, or a `LogProblem` if it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -118,32 +118,32 @@ def _read(value: object, source: str) -> Record | LogProblem:
 
 
 def _record(value: object, source: str) -> Record:
-    """Return what deciding the call again needs. Raises PolicyError where it is no call."""
-    said: dict[str, object] = {}
+    """Return the record in *value*; raise PolicyError if it is no call."""
+    fields: dict[str, object] = {}
     if isinstance(value, dict):
-        value = said = {name: each for name, each in value.items() if each is not None}
-    agent = said.get("gen_ai.agent.name")
-    ours = "gen_ai.tool.name" in said
+        value = fields = {name: each for name, each in value.items() if each is not None}
+    agent = fields.get("gen_ai.agent.name")
+    ours = "gen_ai.tool.name" in fields
     if ours and agent is not None:
-        said.setdefault("policy.chain", [agent])
+        fields.setdefault("policy.chain", [agent])
     for name in _ARGUMENTS:
-        # As the conventions have it where attributes are texts.
-        if isinstance(text := said.get(name), str):
-            said[name] = _parsed(text, source)
+        # OpenTelemetry allows arguments as JSON text.
+        if isinstance(text := fields.get(name), str):
+            fields[name] = _parsed(text, source)
     tool, call, chain = call_of(value, _OURS if ours else _CHECKED)
-    effect = said.get("policy.effect" if ours else "effect", "")
+    effect = fields.get("policy.effect" if ours else "effect", "")
     if effect and (not isinstance(effect, str) or effect not in _EFFECTS):
         raise PolicyError("expected `allow`, `ask` or `deny` as the effect")
-    redacted = said.get("policy.redacted")
+    redacted = fields.get("policy.redacted")
     return Record(
         chain,
         tool,
         call,
         _EFFECTS.get(_text(effect)),
         source=source,
-        cwd=_text(said.get("policy.cwd")),
+        cwd=_text(fields.get("policy.cwd")),
         redacted=tuple(map(str, redacted)) if isinstance(redacted, list) else (),
-        project=_text(said.get("policy.project")),
+        project=_text(fields.get("policy.project")),
         agent="" if chain else _text(agent),
     )
 
@@ -152,7 +152,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-# What a row may say: what tells calls apart.
+# The columns that tell calls apart.
 _FIELDS: Final = (
     *_OURS,
     *_CHECKED,
@@ -163,14 +163,14 @@ _ROWS: Final = 10_000  # taken from the result at a time
 
 
 def is_installed() -> bool:
-    """Return whether DuckDB is there."""
+    """Return whether DuckDB is installed."""
     return find_spec("duckdb") is not None
 
 
 def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
-    """Yield each distinct call of *file*, and how often it is there.
+    """Yield each distinct call of *file*, with its number.
 
-    Raises PolicyError before anything is yielded, where DuckDB is missing or cannot read the file.
+    Raises PolicyError before the first, if DuckDB is missing or cannot read the file.
     """
     if not is_installed():
         msg = "Parquet is read by DuckDB, which is missing"
@@ -184,7 +184,7 @@ def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
         source = f"read_json($1, format='newline_delimited', columns={{{columns}}})"
     fields = "|".join(map(re.escape, _FIELDS))
     query = (
-        f"SELECT to_json(said), count(*) FROM (SELECT COLUMNS('^({fields})$') FROM {source}) said"  # noqa: S608  # names of ours
+        f"SELECT to_json(kept), count(*) FROM (SELECT COLUMNS('^({fields})$') FROM {source}) kept"  # noqa: S608  # names of ours
         " GROUP BY ALL"
     )
     try:
@@ -192,21 +192,21 @@ def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
             result = connection.execute(query, [str(file)])
             while rows := result.fetchmany(_ROWS):
                 for text, times in rows:
-                    said = json.loads(text)
+                    row = json.loads(text)
                     for key in _ARGUMENTS if file.suffix == ".parquet" else ():
-                        # A column has every argument of any call.
-                        if isinstance(call := said.get(key), dict):
-                            said[key] = {k: v for k, v in call.items() if v is not None}
-                    yield evolve(_read(said, name), times=times)
+                        # A column of Parquet has the arguments of all calls, null if absent.
+                        if isinstance(call := row.get(key), dict):
+                            row[key] = {k: v for k, v in call.items() if v is not None}
+                    yield evolve(_read(row, name), times=times)
     except duckdb.Error as error:
         msg = f"cannot be read: {str(error).partition(chr(10))[0]}"
         raise PolicyError(msg, file=str(file)) from None
 
 
-# The agent that a session is.
+# The agent of a session.
 _ROOT = "main"
 
-# More levels than any version of the host starts; a circle ends here.
+# A limit against circles; no version of the host starts so many levels.
 _DEEPEST = 16
 
 
@@ -221,28 +221,28 @@ def _transcript(
         return
     cwd = ""
     open_calls: dict[str, Record] = {}
-    for source, said in values:
-        if isinstance(said, LogProblem):
-            # The last line of a session that runs is often written in part.
-            yield said
-        if not isinstance(said, dict):
+    for source, entry in values:
+        if isinstance(entry, LogProblem):
+            # The last line of a running session is often incomplete.
+            yield entry
+        if not isinstance(entry, dict):
             continue
-        cwd = cwd or _text(said.get("cwd"))
-        message = said.get("message")
+        cwd = cwd or _text(entry.get("cwd"))
+        message = entry.get("message")
         content = message.get("content") if isinstance(message, dict) else ()
         for block in content if isinstance(content, list) else ():
             match block:
                 case {"type": "tool_use", "id": str(key), "name": str(tool), "input": dict(call)}:
                     open_calls[key] = Record(chain, tool, call, cwd=cwd, source=source)
                 case {"type": "tool_result", "tool_use_id": str(key)} if key in open_calls:
-                    effect = _effect(said.get("permissionDecision"))
+                    effect = _effect(entry.get("permissionDecision"))
                     yield evolve(open_calls.pop(key), effect=effect)
     yield from open_calls.values()
 
 
-def _effect(said: object) -> Effect | None:
-    """Return what the host decided, without the answer of a person who was asked."""
-    match said:
+def _effect(decision: object) -> Effect | None:
+    """Return the effect that the rules of the host gave, whatever a person answered."""
+    match decision:
         case {"source": str(source)} if source.startswith("user_"):
             return Effect.ASK
         case {"decision": "accept", "source": "config"}:
@@ -250,27 +250,27 @@ def _effect(said: object) -> Effect | None:
         case {"decision": "reject", "source": "config"}:
             return Effect.DENY
         case _:
-            return None  # a hook, say: it was not the host's rules that decided
+            return None  # something else decided, such as a hook
 
 
 def _chain(file: Path) -> tuple[str, ...]:
-    """Return who made the calls of a transcript, by files beside it, or raise PolicyError."""
+    """Return the chain of a transcript, from ``.meta.json`` files. Raises PolicyError for none."""
     if file.parent.name != "subagents" or not file.stem.startswith("agent-"):
         return (_ROOT,)
     names: list[str] = []
     key: str | None = file.stem.removeprefix("agent-")
     while key is not None:
         try:
-            said = json.loads((file.parent / f"agent-{key}.meta.json").read_text("utf-8"))
+            meta = json.loads((file.parent / f"agent-{key}.meta.json").read_text("utf-8"))
         except (OSError, ValueError, RecursionError):
-            said = None
+            meta = None
         name, parent, depth = (
-            said.get(each) if isinstance(said, dict) else None
+            meta.get(each) if isinstance(meta, dict) else None
             for each in ("agentType", "parentAgentId", "spawnDepth")
         )
-        # An id is a part of the name of a file, so it must not lead out of the folder.
+        # The id becomes part of a path, so it must not lead out of the folder.
         is_id = isinstance(parent, str) and parent.replace("-", "").replace("_", "").isalnum()
-        is_first = parent is None and depth in (None, 1)  # at another depth an agent started it
+        is_first = parent is None and depth in (None, 1)  # deeper, an agent must have started it
         if not isinstance(name, str) or not (is_id or is_first) or len(names) == _DEEPEST:
             msg = "it does not say which agent made the calls, or who started it"
             raise PolicyError(msg, file=str(file))

@@ -1,4 +1,4 @@
-"""One call that an agent made, and what it got, as a line of JSON."""
+"""Records calls and their decisions as lines of JSON."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from policy.core.values import evolve, field, frozen
 
 @frozen
 class Record:
-    """A call that was made."""
+    """A call that an agent made, with its decision. Logs may lack some of it."""
 
-    chain: tuple[str, ...]  # who called, from the root down; () where that is not known
-    tool: str  # the tool
-    call: dict[str, object] = field(eq=False)  # its arguments, those that are kept
-    effect: Effect | None = None  # what it got; None where the log does not say
-    reason: str = ""  # why, as `policy.core.decision.Reason` has it; "" of one that is read
-    rules: tuple[str, ...] = ()  # the rules that decided, as written; () of one that is read
-    table: str = ""  # content hash of the table that decided; "" of one that is read
-    time: str = ""  # when, as RFC 3339 has it; "" of one that is read
+    chain: tuple[str, ...]  # from the root to the caller; () if unknown
+    tool: str
+    call: dict[str, object] = field(eq=False)  # its arguments, as far as they are kept
+    effect: Effect | None = None  # None if the log does not say
+    reason: str = ""  # a `policy.core.decision.Reason`; "" if read from a log
+    rules: tuple[str, ...] = ()  # the rules that decided, as written; () if read from a log
+    table: str = ""  # content hash of the table that decided; "" if read from a log
+    time: str = ""  # in RFC 3339; "" if read from a log
     cwd: str = ""  # the folder of the project, absolute, or ""
-    redacted: tuple[str, ...] = ()  # arguments whose value is not the one of the call
-    source: str = field(default="", eq=False)  # where it was read, e.g. ``a.jsonl:12``
-    times: int = 1  # how many calls were like this one, where a log was counted first
-    agent: str = ""  # the agent that called, where its chain is not known, or ""
-    project: str = ""  # whose agents they are, as chains are qualified by it, or ""
+    redacted: tuple[str, ...] = ()  # arguments whose value was masked or left out
+    source: str = field(default="", eq=False)  # its place in a log, e.g. ``a.jsonl:12``
+    times: int = 1  # how often the call occurs, if DuckDB counted the log
+    agent: str = ""  # the caller, if its chain is unknown, or ""
+    project: str = ""  # the title of the project of the chain, or ""
 
     @classmethod
     def of(
@@ -47,14 +47,14 @@ class Record:
 
 
 def line(record: Record) -> str:
-    """Return a record as one line of JSON, without the line's end."""
+    """Return *record* as one line of JSON, without a line break."""
     shape: dict[str, object] = {
         "time": record.time,
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.agent.name": record.chain[-1] if record.chain else record.agent,
         "gen_ai.tool.name": record.tool,
         "gen_ai.tool.call.arguments": record.call,
-        # Empty where it is known which agent called, and not who started it.
+        # Empty if only the caller is known, and not its chain.
         "policy.chain": record.chain or ([] if record.agent else ()),
         "policy.effect": "" if record.effect is None else record.effect.value,
         "policy.reason": record.reason,
@@ -64,9 +64,11 @@ def line(record: Record) -> str:
         "policy.project": record.project,
         "policy.redacted": record.redacted,
     }
-    said = {name: value for name, value in shape.items() if value not in ("", ())}
-    # What is no JSON was no argument that a rule could be asked about.
-    return json.dumps(said, separators=(",", ":"), default=lambda each: f"<{type(each).__name__}>")
+    filled = {name: value for name, value in shape.items() if value not in ("", ())}
+    # No rule looks at an argument that is no JSON, so its type is enough.
+    return json.dumps(
+        filled, separators=(",", ":"), default=lambda each: f"<{type(each).__name__}>"
+    )
 
 
 @frozen
@@ -76,18 +78,18 @@ class Recorder:
     Each is one write of one line, so processes may share the file.
     """
 
-    path: Path  # the file; it is made where there is none
-    # One of `REDACTIONS`: ``credentials`` puts stars for what looks like a key or a password,
-    # ``all`` leaves the names of arguments only.
+    path: Path  # the file; made if missing
+    # One of `REDACTIONS`: ``credentials`` masks what looks like a key or a password, ``all`` keeps
+    # only the names of arguments.
     redact: str = "credentials"
 
     def __attrs_post_init__(self) -> None:
-        """Refuse what is none of `REDACTIONS`."""
+        """Refuse a value that is not in `REDACTIONS`."""
         if self.redact not in REDACTIONS:
             raise ValueError(self.redact)
 
     def append(self, record: Record) -> None:
-        """Write down *record* with the time. Raises PolicyError where that fails."""
+        """Append *record* with the time; raise PolicyError if that fails."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         text = line(evolve(redacted(record, self.redact), time=now)).encode() + b"\n"
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
@@ -109,7 +111,7 @@ class Recorder:
 
 
 def redacted(record: Record, redact: str) -> Record:
-    """Return *record* without the values that *redact* keeps from logs; it says which."""
+    """Return *record* without the values that *redact* masks; `Record.redacted` names these."""
     if redact == "none":
         return record
     kept: dict[str, object] = {}

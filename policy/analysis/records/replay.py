@@ -1,7 +1,6 @@
-"""Deciding logged calls again, under another policy: what would have been otherwise.
+"""Decides logged calls again under another policy, and compares.
 
-A log repeats itself, so each distinct call of a chain is decided once and then counted: a
-million lines cost what their distinct calls cost, and reading them.
+Each distinct call of a chain is decided once and then counted, since logs repeat calls.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.placement import ProjectFolders
 from policy.tables.projects import Projects
 
-# Lines that are named for each reason: a log may have millions.
+# The most lines that are named for each reason.
 _MOST_PLACES: Final = 100
 
 
 class Undecided(dict[str, tuple[int, tuple[str, ...]]]):
-    """Why lines of a log were not decided -> how many, and where the first of them are."""
+    """Why lines of a log were not decided -> their number, and the places of the first."""
 
     def add(self, why: str, record: Record | LogProblem) -> None:
-        """Count a line, or the equal lines of a log that was counted first."""
+        """Count *record*, as often as it occurs."""
         lines, places = self.get(why, (0, ()))
         places = (*places, record.source) if len(places) < _MOST_PLACES else places
         self[why] = lines + record.times, places
 
     def as_json(self) -> list[dict[str, object]]:
-        """Return the value for programs."""
+        """Return these reasons as JSON shows them."""
         return [
             {"why": why, "lines": lines, "first": places[0], "places": list(places)}
             for why, (lines, places) in self.items()
@@ -44,7 +43,7 @@ class Undecided(dict[str, tuple[int, tuple[str, ...]]]):
 
 
 class RecordDecider:
-    """Decides logged calls by one policy; *home* is an absolute folder, or "" where unknown."""
+    """Decides logged calls by one policy; *home* is an absolute folder, or "" if unknown."""
 
     def __init__(self, projects: Projects[Any], reading: str, home: str = "") -> None:
         self._projects = projects
@@ -54,26 +53,26 @@ class RecordDecider:
 
     @property
     def start(self) -> str:
-        """The one agent that starts chains; "" where there are several, or none."""
+        """The one agent that starts chains; "" if there are several, or none."""
         starts = [name for project in self._projects.projects for name in project.starts]
         return starts[0] if len(starts) == 1 else ""
 
     def decide(self, record: Record) -> Decision:
-        """Return what the call of *record* gets: denied where its chain cannot come about."""
+        """Return the decision on the call of *record*; a denial if its chain is refused."""
         found = self.chain(record.chain, record.cwd, record.project)
         if isinstance(found, Decision):
             return found
         return found.decide(record.tool, record.call, checked=True)
 
     def chain(self, names: tuple[str, ...], cwd: str = "", project: str = "") -> Chain | Decision:
-        """Return the chain of agents *names* of a project, or why it cannot come about.
+        """Return the chain of agents *names*, or the denial of a start.
 
-        Raises PolicyError where the policy has no agent for the first link, or several.
+        Raises PolicyError unless the policy has just one agent with the first name.
         """
         key = names, cwd, project
         if key not in self._chains:
             found, first = None, names[0]
-            # In a policy of another host, or elsewhere, the agent may be there all the same.
+            # The policy may have the agent in a project of another title.
             with suppress(PolicyError):
                 found = self._projects.find(f"{project}:{first}") if project else None
             there, first = found or self._projects.find(first)
@@ -90,63 +89,62 @@ class RecordDecider:
 
 @define
 class Replayed:
-    """Calls that got the same, and get the same."""
+    """Calls of one chain and tool with equal effects before, and equal decisions after."""
 
     chain: tuple[str, ...]
     tool: str
-    before: Effect | None  # what the calls got; None where the log does not say
-    after: Decision  # what they get now, of one of them
+    before: Effect | None  # None if the log does not say
+    after: Decision  # of one of them
     example: Record  # one of them
-    calls: int = 0  # how many they are
-    distinct: int = 0  # how many of them differ
+    calls: int = 0  # their number
+    distinct: int = 0  # the number of distinct calls
     _members: list[Record] = field(factory=list, repr=False)
 
     def add(self, record: Record) -> None:
-        """Add a call that differs from the others; those that did not change are counted alone."""
+        """Add a distinct call; calls with unchanged effects are counted and not kept."""
         self.distinct += 1
         if self.changed:
             self._members.append(record)
 
     @property
     def members(self) -> Sequence[Record]:
-        """Those that differ, where they are decided differently."""
+        """The distinct calls, if their effect changed; else empty."""
         return self._members
 
     @property
     def changed(self) -> bool:
-        """Whether the calls are decided differently."""
+        """Whether the effect changed."""
         return self.before is not None and self.before is not self.after.effect
 
     @property
     def widened(self) -> bool:
-        """Whether they are granted more."""
+        """Whether the calls are widened."""
         return self.before is not None and self.before < self.after.effect
 
 
 @frozen
 class Replay:
-    """What became of a log."""
+    """The outcome of replaying a log."""
 
-    # The calls that were decided, those that changed first, widened before narrowed, the most
-    # frequent first.
+    # Changed calls first, widened before narrowed, frequent before rare.
     outcomes: tuple[Replayed, ...]
-    undecided: Undecided  # why calls were not decided
-    lines: int  # calls and lines that are none, in all
-    distinct: int  # calls that differ
+    undecided: Undecided
+    lines: int  # all lines, decided or not
+    distinct: int  # the number of distinct calls
 
     @property
     def changes(self) -> tuple[Replayed, ...]:
-        """Those that are decided differently."""
+        """The outcomes whose effect changed."""
         return tuple(each for each in self.outcomes if each.changed)
 
     @property
     def widened(self) -> int:
-        """How many calls are granted more."""
+        """The number of widened calls."""
         return sum(each.calls for each in self.changes if each.widened)
 
     @property
     def narrowed(self) -> int:
-        """How many calls are granted less."""
+        """The number of narrowed calls."""
         return sum(each.calls for each in self.changes) - self.widened
 
 
@@ -157,10 +155,9 @@ def replay(
     *,
     root: str = "",
 ) -> Replay:
-    """Decide logged calls again by *new*, and compare with *old* in place of what the log says.
+    """Return the decisions of *new* on logged calls, compared with the log, or with *old* if given.
 
-    *root* starts every chain in place of the agent in the log, and makes the calls of which the log
-    does not say who made them.
+    *root*, if not "", replaces the first agent of every chain, and makes the calls without one.
     """
     outcomes: dict[object, Replayed] = {}
 
@@ -196,31 +193,31 @@ def each_answered(
     undecided: Undecided,
     start: str,
 ) -> Iterator[tuple[Record, _Answer]]:
-    """Yield the calls of a log, each with what *answer* returns, which is asked once of equal ones.
+    """Yield each call of a log with its *answer*, which is computed once for equal calls.
 
-    A line without a call, and a call for which *answer* raises PolicyError, goes to *undecided*.
-    *root* starts every chain in place of the one in the log, and *start* made the calls of which
-    the log says nothing of who did, where these are not "".
+    A line without a call, or with one for which *answer* raises PolicyError, goes to *undecided*.
+    *root*, if not "", replaces the first agent of every chain; *start*, if not "", makes the calls
+    of which the log does not name the agent.
     """
-    known: dict[bytes, _Answer] = {}
+    answers: dict[bytes, _Answer] = {}
     for record in records:
         try:
             asked = _decidable(record, root, start)
             effect = "" if asked.effect is None else asked.effect.value
-            said = (asked.project, asked.chain, asked.cwd, asked.tool, effect, asked.call)
-            # What tells calls apart, in a few bytes: logs are long.
-            text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+            identity = (asked.project, asked.chain, asked.cwd, asked.tool, effect, asked.call)
+            # A digest, since logs are long.
+            text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
             key = blake2b(text.encode(), digest_size=16).digest()
-            if key not in known:
-                known[key] = answer(asked)
+            if key not in answers:
+                answers[key] = answer(asked)
         except PolicyError as error:
             undecided.add(error.message, record)
         else:
-            yield asked, known[key]
+            yield asked, answers[key]
 
 
 def _decidable(record: Record | LogProblem, root: str, start: str) -> Record:
-    """Return the call to decide. Raises PolicyError where there is none."""
+    """Return the call to decide; raise PolicyError if there is none."""
     if isinstance(record, LogProblem):
         raise PolicyError(record.message)
     if record.redacted:
