@@ -1,7 +1,7 @@
 """Our own notation: ``*.policy`` files.
 
-One file is one project. Deny rules decide before ask rules, ask before allow, and a call that
-no rule matches is denied. Both readings are the same, since this package enforces the files.
+One file is one project. Deny rules decide before ask rules, and ask rules before allow rules. A
+call that no rule matches is denied. Both readings are equal, since this package enforces the files.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _loaded(tree: Tree, path: str) -> Project:
 
 
 class Unmet(PolicyErrors):
-    """Examples (`expect`) that do not hold, so that their file is refused; *claims* are all."""
+    """Examples (`expect`) that do not hold, which refuse their file; *claims* are all of it."""
 
     def __init__(self, verdicts: Iterable[ClaimVerdict], claims: tuple[Claim, ...]) -> None:
         help_ = "change the rules, or what is expected of them"
@@ -60,7 +60,7 @@ class Unmet(PolicyErrors):
 
 
 def project(source: Source) -> Project:
-    """Return the project of a file; raise PolicyErrors with every mistake, or `Unmet` examples."""
+    """Return the project of a file; raise PolicyErrors with every mistake, or `Unmet`."""
     document = parse_notation(source)
     found = policies(document)
     try:
@@ -82,7 +82,7 @@ def project(source: Source) -> Project:
     starts = tuple(named or tables)
     entries = agent_entries(tables, {policy.name: policy.span for policy in found})
     made = partial(Project, HOST, PROFILE, source.name, starts=starts, tool_classes=_TOOL_CLASSES)
-    # Without its file no agent is restricted any more.
+    # The project without its file, in which no agent is restricted.
     free = dict.fromkeys(tables, UNRESTRICTED)
     unrestricted = agent_entries(free, {})
     return made(
@@ -108,7 +108,7 @@ def _mistakes(found: Iterable[syntax.Policy]) -> Iterator[PolicyError]:
             yield error
 
 
-# What tools do -> the tools that do it, the most ordinary first.
+# Class -> its tools, common ones first.
 _TOOL_CLASSES: Final = {
     "read": ("Read", "Grep", "Glob", "LS"),
     "change": ("Edit", "Write", "MultiEdit", "NotebookEdit"),

@@ -1,4 +1,4 @@
-"""Findings about files of our own notation: what was probably not meant."""
+"""Findings about files of our own notation: probable mistakes."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def document_findings(document: Document, starts: tuple[str, ...]) -> Iterator[F
 
 _KNOWN: Final = frozenset({*DIALECT.arguments, *DIALECT.aliases})
 
-# How similar a name must be before it is reported as a misspelling.
-_ALIKE: Final = 0.75
+# The least similarity of a name that is reported as misspelt.
+_SIMILAR: Final = 0.75
 _SHORT: Final = 4
 
 
 def _tool(matcher: Matcher) -> Iterator[Finding]:
     """Yield a finding for a tool whose name is close to one with known arguments.
 
-    Any other name may be a tool of some runtime, also in small letters. An argument in such a
-    rule is compared as text, not as a command.
+    Other unknown names may be tools of some runtime, also in small letters. A rule for an unknown
+    tool compares its argument as text, not as a command.
     """
     tool = matcher.tool
     if tool in _KNOWN or "*" in tool or tool.startswith("mcp__"):
@@ -53,8 +53,8 @@ def _tool(matcher: Matcher) -> Iterator[Finding]:
     from difflib import get_close_matches  # noqa: PLC0415  # few tools are unknown
 
     same = [name for name in _KNOWN if name.casefold() == tool.casefold()]
-    alike = [name for name in sorted(_KNOWN) if abs(len(name) - len(tool)) < 2]
-    near = get_close_matches(tool, alike, 1, _ALIKE) if len(tool) >= _SHORT else []
+    near_in_length = [name for name in sorted(_KNOWN) if abs(len(name) - len(tool)) < 2]
+    near = get_close_matches(tool, near_in_length, 1, _SIMILAR) if len(tool) >= _SHORT else []
     message = f"`{tool}` is none of the tools whose arguments are known"
     if same:
         near = same if matcher.specifier is not None else []

@@ -1,4 +1,4 @@
-"""What files of our own notation mean: what denies first, then what asks, then what allows."""
+"""Compiles our own notation: deny rules decide first, then ask rules, then allow rules."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ DIALECT: Final = Dialect(
 
 
 def compile_policy(policy: Policy, dialect: Dialect = DIALECT, *, root: bool = False) -> Table:
-    """Return the table of an agent; a *root* has no parent, so ``inherit`` grants it nothing."""
+    """Return the table of an agent. To a *root*, without a parent, ``inherit`` grants nothing."""
     links = (policy.name,)
     default = Effect.ALLOW if policy.inherit and not root else Effect.DENY
     use = compile_rules(policy.rules, dialect, default)
@@ -76,7 +76,7 @@ def compile_policy(policy: Policy, dialect: Dialect = DIALECT, *, root: bool = F
 
 
 def compile_rules(rules: Iterable[Rule], dialect: Dialect, default: Effect) -> RuleSet:
-    """Return the ordered list of *rules*. Raises PolicyError if one can match no call."""
+    """Return the rule set of *rules*. Raises PolicyError if one can match no call."""
     entries = [
         entry for rule in rules for entry in matcher_entries(rule.matcher, rule.effect, dialect)
     ]
@@ -84,26 +84,26 @@ def compile_rules(rules: Iterable[Rule], dialect: Dialect, default: Effect) -> R
 
 
 def dialect_of(tables: Iterable[Table]) -> Dialect:
-    """Return how the host of *tables* reads calls."""
+    """Return the dialect of *tables*, which are of one host."""
     parts = (part for table in tables for part in table.use.parts)
     found = (part.rules.dialect for part in parts if part.rules.dialect.name)
     return next(found, DIALECT)
 
 
 def matching(matcher: Matcher, dialect: Dialect, effect: Effect = Effect.DENY) -> Table:
-    """Return the table that denies what *matcher* matches, or asks for it, and nothing else."""
+    """Return the table that gives calls of *matcher* the *effect*, and allows all others."""
     return Table.of(RuleSet(matcher_entries(matcher, effect, dialect), Effect.ALLOW, dialect))
 
 
 def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the lines of *rule* with an *effect*. Raises PolicyError as `matcher_entries` does."""
+    """Return the entries of *rule* with *effect*. Raises PolicyError as `matcher_entries` does."""
     return matcher_entries(parse_matcher(rule), effect, dialect)
 
 
 def matcher_entries(
     matcher: Matcher, effect: Effect, dialect: Dialect = DIALECT
 ) -> tuple[Entry, ...]:
-    """Return the lines of a rule; raise PolicyError where its specifier can match no call."""
+    """Return the entries of a rule; raise PolicyError if its specifier can match no call."""
     entry = partial(Entry, matcher.tool, effect, rule=str(matcher), place=matcher.span.place)
     specifier = matcher.specifier
     if specifier is None:

@@ -1,7 +1,7 @@
 """Writes a project in our own notation: one file, whatever host it comes from.
 
-Deny rules decide before ask rules, and ask before allow. Calls that a host asks for only if no
-rule allows them are denied here.
+Here ask rules decide before allow rules. So a tool that a host asks for by default, with rules that
+allow some of its calls, is denied by default.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _agent(agent: PortableAgent, portable: Portable, dropped: list[Dropped]) -> 
         if rules[effect]:
             yield f"    {effect.value} {', '.join(rules[effect])}"
     if agent.starts:
-        # Agents that it starts have their own rules, whatever this one may do itself.
+        # The rules of each agent already include the bounds of its parents.
         yield "    delegate *"
     if agent.bounds.trust is not None:
         yield f"    trust {agent.bounds.trust}"
@@ -82,7 +82,7 @@ def _add_tools(agent: PortableAgent, rules: _Rules, dropped: list[Dropped]) -> N
         around = [e for glob, e in granting if glob_pattern(glob).matches(tool)]
         around += [Effect.ALLOW] if agent.otherwise is Effect.ALLOW else []
         try:
-            for effect, matcher in _tool(tool, tool_rules, around):
+            for effect, matcher in _tool_matchers(tool, tool_rules, around):
                 rules[effect].append(print_matcher(matcher))
         except PolicyError:
             dropped.append(Dropped(f"`{tool}`, which cannot be written as a tool", agent.name))
@@ -94,27 +94,27 @@ def _add_starts(agent: PortableAgent, portable: Portable, rules: _Rules) -> None
         rules[effect].append(f"{SPAWN_TOOL}({name})")
     for less in Effect if started else ():
         lines = tuple(line for line in agent.starting if line.effect is less)
-        rules[less] += map(print_matcher, _spelled(SPAWN_TOOL, lines, less))
+        rules[less] += map(print_matcher, _matchers(SPAWN_TOOL, lines, less))
     if agent.otherwise is Effect.ALLOW:
         others = (other.name for other in portable.agents if other.name not in started)
         rules[Effect.DENY] += [f"{SPAWN_TOOL}({name})" for name in others]
 
 
 def _globs(agent: PortableAgent, rules: _Rules) -> Iterator[tuple[str, Effect]]:
-    """Yield the globs that grant, and add a rule for each that grants no more than its tools."""
+    """Yield each glob that becomes a rule for all its tools, and add that rule to *rules*."""
     for glob, effect in agent.globs.items():
         if effect is Effect.DENY or agent.otherwise is Effect.ALLOW:
             if effect is not Effect.ALLOW:
                 rules[effect].append(glob)
             continue
-        # One rule for all of them must not grant what is granted of one in part.
+        # A glob must not grant all calls of a tool that has some denied.
         named = (tool for tool in agent.tools if glob_pattern(glob).matches(tool))
         if all(agent.tools[tool].constant in (effect, Effect.DENY) for tool in named):
             rules[effect].append(glob)
             yield glob, effect
 
 
-def _tool(
+def _tool_matchers(
     tool: str, tool_rules: ToolRules, around: list[Effect]
 ) -> Iterator[tuple[Effect, Matcher]]:
     parse_matcher(tool)
@@ -128,13 +128,13 @@ def _tool(
         return
     lists, default = ranked(tool_rules)
     if default is Effect.ASK and lists[Effect.ALLOW]:
-        # As an ask rule the default would win over every allow rule, so it becomes a denial.
-        # Ask rules that the host has built in go with it, unless they match allowed calls.
+        # An ask rule for the default would win over every allow rule, so the default denies. It
+        # covers built-in ask rules too, unless these match allowed calls.
         default = Effect.DENY
         asking, lines = lists[Effect.ASK], tool_rules.lines
         lists[Effect.ASK] = [ln for ln in asking if ln.written or _meets_allowed(ln, lines)]
     written = {
-        effect: _spelled(tool, tuple(lists[effect]), effect)
+        effect: _matchers(tool, tuple(lists[effect]), effect)
         for effect in Effect
         if effect is Effect.DENY or effect is not default
     }
@@ -153,14 +153,14 @@ def _whole(tool: str) -> Matcher:
 
 
 def _meets_allowed(line: PortableLine, lines: Sequence[PortableLine]) -> bool:
-    """Return whether a line behind *line* allows calls that this matches, or may do so."""
+    """Return whether a line after *line* may allow calls that *line* matches."""
     later = lines[lines.index(line) + 1 :]
     return any(one.effect is Effect.ALLOW and _may_meet(line, one) for one in later)
 
 
 @lru_cache(maxsize=4096)  # most agents of a project have the same rules
 def _may_meet(one: PortableLine, other: PortableLine) -> bool:
-    """Return whether a call matches both lines, or may do so."""
+    """Return whether a call may match both lines."""
     if one.field != other.field or one.pattern.kind is not other.pattern.kind:
         return True
     try:
@@ -170,8 +170,8 @@ def _may_meet(one: PortableLine, other: PortableLine) -> bool:
 
 
 @lru_cache(maxsize=1024)  # most agents of a project have the same lines
-def _spelled(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tuple[Matcher, ...]:
-    """Return matchers for *lines* of one effect: no wider if they allow, no narrower otherwise."""
+def _matchers(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tuple[Matcher, ...]:
+    """Return matchers for *lines*: they allow no more, and deny or ask for no less."""
     found: dict[int, Matcher] = {}
     done: list[Entry] = []
     # A pattern with a star may cover one without; the result keeps the order of the rules.
@@ -181,15 +181,15 @@ def _spelled(tool: str, lines: tuple[PortableLine, ...], effect: Effect) -> tupl
         matcher, entries = _written(tool, line, effect)
         if effect is Effect.ALLOW:
             wanted = [one.pattern for one in lines if one.field == line.field]
-            says = bool(entries) and all(
+            is_safe = bool(entries) and all(
                 e.field == line.field and e.pattern and covers(e.pattern, wanted) for e in entries
             )
         else:
-            says = any(_covers(entry, line) for entry in entries)
-            if not says:
+            is_safe = any(_covers(entry, line) for entry in entries)
+            if not is_safe:
                 # A rule that cannot be written applies to the whole tool.
                 return (_whole(tool),)
-        if matcher is not None and says:
+        if matcher is not None and is_safe:
             done += entries
             found[number] = matcher
     return tuple(found[number] for number in sorted(found))
@@ -203,7 +203,7 @@ def _covers(entry: Entry, line: PortableLine) -> bool:
 def _written(
     tool: str, line: PortableLine, effect: Effect
 ) -> tuple[Matcher | None, tuple[Entry, ...]]:
-    """Return the matcher of a line and what it comes to; no entries if it cannot be written."""
+    """Return the matcher of a line and its entries; no entries if it cannot be written."""
     text = _text(tool, line, effect)
     if text is None or not text.strip():
         return None, ()
@@ -233,7 +233,7 @@ def _text(tool: str, line: PortableLine, effect: Effect) -> str | None:
     return stars(line.pattern, effect)
 
 
-# The common names are those of our notation, which has any tool.
+# The common names are our own; any tool can be written.
 WRITER: Final = Writer(
     {**{tool: tool for tool in DIALECT.arguments}, "Agent": SPAWN_TOOL},
     frozenset(),

@@ -1,4 +1,4 @@
-"""Pikuri: every ``pikuri.host.yaml`` below a tree, each the host that it describes."""
+"""Pikuri: one project for each ``pikuri.host.yaml`` below a tree."""
 
 from policy.hosts.pikuri.host import HOST, load
 

@@ -1,4 +1,4 @@
-"""A host of Pikuri: what it registers, its personas, the trifecta, its tables and its file."""
+"""A host of Pikuri: its file, registrations, personas, tables and trifecta."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ HOST: Final = "pikuri"
 HOST_FILE: Final = "pikuri.host.yaml"
 TOOLS: Final = host_table("pikuri", "tools")
 
-# The name of the sub-agent of old versions.
+# The sub-agent of versions up to 0.0.3.
 SUB_AGENT: Final = "sub_agent"
 
-# The tool that starts agents, host by host.
+# Host and version -> the tool that starts agents.
 SPAWN_NAMES: Final = TOOLS["spawning"]
 
 find: Final = FindingTexts("policy.hosts.pikuri")
@@ -54,16 +54,16 @@ refused: Final = ErrorTexts("pikuri")
 
 
 class PikuriProfile(HostVersion):
-    """One version of Pikuri, and what differs in it."""
+    """One version of Pikuri, with the features that differ."""
 
     HOST = "pikuri"
     EXAMPLE = "0.1"
 
-    # Personas replace the one sub-agent, which had every tool of its parent.
+    # Personas replace the one sub-agent, which had the tools registered before it.
     has_personas = Since(0, 0, 4)
     # The bundled file miner has `file_list`.
     lists_files = Since(0, 1, 0)
-    # A persona may have a workspace of its own.
+    # A persona may get a new workspace at each start.
     has_temp_workspaces = Since(0, 1, 0)
 
     @property
@@ -79,20 +79,20 @@ class Untrusted(Grade):
     """How directly an agent reads untrusted text."""
 
     NONE = "none"
-    SOFT = "soft"  # through a report of another agent
+    SOFT = "soft"  # through the report of another agent
     HARD = "hard"  # the text itself
 
 
 class Destination(Grade):
-    """Where an agent can send something."""
+    """Where an agent can send data."""
 
     NO_EGRESS = "no_egress"
-    LISTED = "listed"  # to places on a list
-    OPEN = "open"  # anywhere
+    LISTED = "listed"  # places on a list
+    OPEN = "open"  # any place
 
 
 class Payload(Grade):
-    """Whether a person reviews what is sent."""
+    """Whether a person reviews the data that is sent."""
 
     NO_EGRESS = "no_egress"
     REVIEWED = "reviewed"
@@ -100,7 +100,7 @@ class Payload(Grade):
 
 
 class TrifectaVerdict(Grade):
-    """How bad it is that the legs meet."""
+    """How easily an injected instruction can leak data."""
 
     SILENT = "silent"
     SOFT = "soft"
@@ -109,10 +109,10 @@ class TrifectaVerdict(Grade):
 
 @frozen
 class TrifectaLegs:
-    """The trifecta of an agent or a tool: private data, untrusted text and a way out.
+    """The trifecta of an agent or a tool: private data, untrusted text and egress.
 
-    Any two of the three are harmless (grid: README.md). ``|`` takes the worse of each. Raises
-    HostError if only one of destination and payload is `no_egress`.
+    Two of the three are harmless; README.md has the grid. ``|`` takes the worse grade of each.
+    Raises HostError if just one of destination and payload is `no_egress`.
     """
 
     private: bool = False
@@ -125,24 +125,24 @@ class TrifectaLegs:
             raise refused("invalid_legs")
 
     def __or__(self, other: TrifectaLegs) -> TrifectaLegs:
-        """Return the legs of one agent that has both."""
+        """Return the legs of an agent that has both."""
         both = ((getattr(self, leg), getattr(other, leg)) for leg in attributes(TrifectaLegs))
         return TrifectaLegs(*map(max, both))
 
     def cap_payload_review(self, channel: Payload) -> TrifectaLegs:
-        """Return the legs seen through a channel whose payload is reviewed as *channel* is."""
+        """Return these legs behind a channel: egress is reviewed if *channel* is."""
         payload = min(self.payload, channel)
         closed = payload is Payload.NO_EGRESS
         to = Destination.NO_EGRESS if closed else self.destination
         return evolve(self, destination=to, payload=payload)
 
     def relabel_inbound(self) -> TrifectaLegs:
-        """Return the legs that a child passes to its parent: a report is not the text itself."""
+        """Return the legs that the report of a child brings: untrusted text is SOFT at most."""
         return evolve(self, untrusted=min(self.untrusted, Untrusted.SOFT))
 
     @property
     def verdict(self) -> TrifectaVerdict:
-        """How bad it is."""
+        """The verdict by the grid."""
         legs = (self.untrusted, self.destination, self.payload)
         if not self.private or Untrusted.NONE in legs or Destination.NO_EGRESS in legs:
             return TrifectaVerdict.SILENT
@@ -155,25 +155,27 @@ NONE: Final = TrifectaLegs()
 
 @frozen
 class AgentNode:
-    """An agent, and the agents it may start."""
+    """An agent with the agents that it may start."""
 
     name: str
     legs: TrifectaLegs = NONE  # of all its tools
     children: tuple[AgentNode, ...] = ()
-    channel: Payload = Payload.UNREVIEWED  # whether a person reviews what it sends to children
+    channel: Payload = (
+        Payload.UNREVIEWED
+    )  # whether a person reviews the data that it sends to children
 
 
 @frozen
 class TrifectaReport:
-    """Where the legs meet. It reports and decides no call."""
+    """The verdicts on a host. They decide no call."""
 
     verdict: TrifectaVerdict  # of the root alone
-    tree_verdict: TrifectaVerdict  # the worst of all agents, with what reaches them from children
-    worst_path: tuple[str, ...]  # the agents from the root to that one
+    tree_verdict: TrifectaVerdict  # the worst verdict of all agents, reports of children included
+    worst_path: tuple[str, ...]  # the chain of the agent with that verdict
 
 
 def walk(node: AgentNode) -> TrifectaReport:
-    """Return where the legs meet in *node* and the agents below it."""
+    """Return the verdicts on *node* and the agents below it."""
     path, legs = max(_walk(node, (node.name,)), key=lambda one: one[1].verdict)
     return TrifectaReport(node.legs.verdict, legs.verdict, path)
 
@@ -182,7 +184,6 @@ def _through_channels(node: AgentNode) -> TrifectaLegs:
     found = NONE
     for child in node.children:
         legs = (child.legs | _through_channels(child)).relabel_inbound()
-        # A child passes on what it knows through the channel only.
         found |= legs.cap_payload_review(node.channel)
     return found
 
@@ -207,16 +208,16 @@ def _folders(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _targets(links: Mapping[str, str]) -> dict[str, str]:
-    """Return *links*, absolute, nearer to the root first: a path is resolved from its start."""
+    """Return *links* as absolute paths, shorter links first, since paths resolve from the start."""
     full = ((_folder(link), target) for link, target in sorted(links.items()))
     return {link: _full(target, posixpath.dirname(link)) for link, target in full}
 
 
 @frozen
 class Filesystem:
-    """The folders that bound tools, all absolute; relative paths start at the first.
+    """The folders that bound tools, as absolute paths. Relative paths start at `project_root`.
 
-    Symbolic links and their targets are given, since nothing here opens a file.
+    *links* has the targets of symbolic links, since no file is opened here.
     """
 
     project_root: str = field(converter=_folder)  # read and written
@@ -225,14 +226,14 @@ class Filesystem:
     links: Mapping[str, str] = field(factory=dict, converter=_targets, hash=False)
 
     def roots(self, *, write: bool) -> tuple[str, ...]:
-        """Return the folders that may be written, or read, and the targets of those."""
+        """Return the folders that may be written, or read, and the targets of their links."""
         written = (self.project_root, *self.writable)
         named = written if write else (*written, *self.readable)
         led_to = (real for root in named if (real := self._real(root)) is not None)
         return tuple(dict.fromkeys((*named, *led_to)))
 
     def decide(self, path: str, *, write: bool) -> Effect:
-        """Return whether *path* may be opened; it may not leave the folders by ``..`` or a link."""
+        """Return ALLOW if *path* is in the folders, with ``..`` and links resolved; else DENY."""
         full = _full(path, self.project_root)
         real, roots = self._real(full), self.roots(write=write)
         if not path or "\0" in path or real is None:
@@ -252,10 +253,10 @@ class Filesystem:
 
 @frozen
 class AllowAll:
-    """No bound on files; a finding reports it."""
+    """A workspace without bounds on files; a finding reports it."""
 
     def decide(self, path: str, *, write: bool) -> Effect:  # noqa: ARG002  # as a Filesystem
-        """Return ALLOW for any path."""
+        """Return ALLOW for every valid path."""
         return Effect.ALLOW if path and "\0" not in path else Effect.DENY
 
 
@@ -267,14 +268,14 @@ def _below(path: str, root: str) -> bool:
 
 
 class ToolSandbox(enum.Enum):
-    """What the commands of a tool run in."""
+    """The sandbox in which commands of a tool run."""
 
     NONE = "none"
     BUBBLEWRAP = "bubblewrap"
 
 
 class Confirmer(enum.Enum):
-    """Who confirms calls: each call is confirmed or refused by itself."""
+    """Who confirms calls. Each call is confirmed separately."""
 
     TERMINAL = "terminal"
     AUTO_APPROVE = "auto_approve"  # `--yolo`
@@ -283,15 +284,15 @@ class Confirmer(enum.Enum):
 def confirmation(
     confirmer: Confirmer, tool: str, *, exists: bool = False, identical: bool = False
 ) -> Effect:
-    """Return the effect of a call of *tool* that the workspace allows, whoever makes it.
+    """Return the effect of a call of *tool* that the workspace allows.
 
-    Every command must be confirmed; a write where it replaces a file by other content; no edit.
+    A person confirms every command, and each write that replaces a file by other content; no edit.
     """
     confirmed = tool == "bash" or (tool == "write" and exists and not identical)
     return Effect.ASK if confirmed and confirmer is Confirmer.TERMINAL else Effect.ALLOW
 
 
-# The budget of a persona that states none; the smaller shipped one has the same.
+# The steps of a persona that states none.
 STEPS: Final = 20
 
 
@@ -306,16 +307,15 @@ class Persona:
     """One kind of agent that a host may start."""
 
     name: str  # unique in a host
-    description: str = ""  # shown to the model of the host; not a permission
+    description: str = ""  # for the model of the host
     tool_names: tuple[str, ...] = field(default=(), converter=_tuple)  # exact; () is no tool
     system_prompt: str = ""
-    max_steps: int = STEPS  # the budget of each start; not a permission
+    max_steps: int = STEPS  # of each start
     needs_temp_workspace: bool = False  # whether each start gets a new, empty folder
     span: Span | None = field(default=None, eq=False, repr=False, kw_only=True)
     spans: tuple[Span, ...] = field(default=(), eq=False, repr=False, kw_only=True)  # of the tools
 
-    # True of every persona: it gets nothing of its parent's prompt and messages, and returns
-    # its last message.
+    # A persona gets no prompt or message of its parent, and returns its last message.
     replaces_parent = True
     fresh_context = True
     returns = "final_message"
@@ -327,7 +327,7 @@ class Persona:
             raise refused("invalid_persona", self.span, "steps", steps=self.max_steps)
 
     def span_of(self, tool: str) -> Span | None:
-        """Return where *tool* is written, or else the name of the persona."""
+        """Return the span of *tool* in the list, or else of the name of the persona."""
         if len(self.spans) == len(self.tool_names) and tool in self.tool_names:
             return self.spans[self.tool_names.index(tool)]
         return self.span
@@ -343,10 +343,10 @@ def bundled(profile: PikuriProfile = NEWEST) -> dict[str, Persona]:
     return {**shipped, "FILE_MINER": evolve(miner, tool_names=(*listing, *miner.tool_names))}
 
 
-# Constants that name a persona; which tools it has depends on the version.
+# The constants of shipped personas.
 BUNDLED: Final = tuple(TOOLS["personas"])
 
-# The tools that a shipped persona exists to do without.
+# Shipped persona -> the tools that it must not have.
 EXCLUDED: Final = {name: frozenset(tools) for name, tools in TOOLS["excluded"].items()}
 
 
@@ -356,8 +356,8 @@ class Tool:
 
     name: str
     sub_agents_only: bool = False  # whether only personas may have it (`add_sub_agent_tool`)
-    server: str = ""  # that offers it; personas cannot have such a tool
-    legs: TrifectaLegs | None = None  # that it declares
+    server: str = ""  # the server that offers it; personas cannot have its tools
+    legs: TrifectaLegs | None = None  # None if it declares none
     sandbox: ToolSandbox = ToolSandbox.NONE
     span: Span | None = field(default=None, eq=False, repr=False)
 
@@ -371,14 +371,14 @@ class PersonaSet:
 
     def configure(self, host: Registered) -> None:
         """Raise HostErrors if a persona names a tool that neither pool of *host* has so far."""
-        known = ", ".join(f"`{name}`" for name in host.known) or "nothing"
+        known = ", ".join(f"`{name}`" for name in host.pool_tools) or "nothing"
         errors = [
             refused(
                 "unknown_tool_name", one.span_of(tool), persona=one.name, tool=tool, known=known
             )
             for one in self.personas
             for tool in one.tool_names
-            if tool not in host.known
+            if tool not in host.pool_tools
         ]
         seen: dict[str, Persona] = {}
         for persona in (*host.personas, *self.personas):
@@ -402,43 +402,46 @@ Registration = Tool | PersonaSet | SubAgent
 
 @frozen
 class Registered:
-    """What a host has registered."""
+    """The tools and personas that a host has registered."""
 
-    tools: tuple[Tool, ...] = ()  # that it may call itself
-    sub_agent_tools: tuple[Tool, ...] = ()  # that only personas may have
-    server_tools: tuple[Tool, ...] = ()  # that only it may call
-    personas: tuple[Persona, ...] = ()  # that it may start
+    tools: tuple[Tool, ...] = ()  # for the host, and for personas that name them
+    sub_agent_tools: tuple[Tool, ...] = ()  # for personas alone
+    server_tools: tuple[Tool, ...] = ()  # for the host alone
+    personas: tuple[Persona, ...] = ()
     snapshot: tuple[str, ...] | None = None  # the tools of the sub-agent of old versions
     profile: PikuriProfile = NEWEST
 
     @property
-    def known(self) -> tuple[str, ...]:
-        """The names that a persona may name."""
+    def pool_tools(self) -> tuple[str, ...]:
+        """The names of the tools in both pools, which personas may name."""
         return tuple(tool.name for tool in (*self.tools, *self.sub_agent_tools))
 
     @property
     def callable(self) -> tuple[str, ...]:
-        """The names of the tools that the host itself may call, with the one that starts agents."""
+        """The names of the tools that the host may call, the one that starts agents among them."""
         names = [tool.name for tool in (*self.tools, *self.server_tools)]
         if self.personas or self.snapshot is not None:
             names.append(self.profile.spawn_tool)
         return tuple(names)
 
     def persona(self, name: str) -> Persona:
-        """Return the persona of that name. Raises HostError: there is none."""
+        """Return the persona *name*. Raises HostError if there is none."""
         named = {persona.name: persona for persona in self.personas}
         if name not in named:
-            known = ", ".join(f"`{known}`" for known in named) or "none"
+            known = ", ".join(f"`{one}`" for one in named) or "none"
             raise refused("unknown_persona", name=name, known=known)
         return named[name]
 
     def tools_of(self, name: str) -> tuple[str, ...]:
-        """Return the tools of a child: those of both pools that the persona names."""
+        """Return the tools of the persona *name*: those in the pools that it names."""
         named = self.persona(name).tool_names
-        return tuple(dict.fromkeys(tool for tool in self.known if tool in named))
+        return tuple(dict.fromkeys(tool for tool in self.pool_tools if tool in named))
 
     def available(self, chain: tuple[str, ...], tool: str) -> bool:
-        """Return whether the last agent of *chain*, below the host, has *tool*, or HostError."""
+        """Return whether the last agent of *chain*, or the host if that is (), has *tool*.
+
+        Raises HostError for an unknown persona, or one that starts another.
+        """
         for agent in chain[:1]:
             self.persona(agent)
         if len(chain) > 1:
@@ -449,7 +452,7 @@ class Registered:
 
 @frozen
 class Host:
-    """A host as its file describes it."""
+    """A host as described by its file."""
 
     name: str = "host"
     registrations: tuple[Registration, ...] = ()  # in order
@@ -460,7 +463,7 @@ class Host:
 
 
 def configure(host: Host) -> Registered:
-    """Return all that *host* registers; raise HostErrors if one is refused: it does not start."""
+    """Return the registrations of *host*; raise HostErrors if one keeps it from starting."""
     errors = []
     for each in host.registrations:
         if isinstance(each, Tool) and each.name == host.profile.spawn_tool:
@@ -489,13 +492,13 @@ def configure(host: Host) -> Registered:
 
 
 def available_agents(registered: Registered) -> str:
-    """Return the text about its personas that the model of the host sees."""
+    """Return the descriptions of personas, as the model of the host sees them."""
     return "\n".join(f"{persona.name}: {persona.description}" for persona in registered.personas)
 
 
 _SERVER: Final = TrifectaLegs(**TOOLS["server"])
 
-# The legs of tools that declare none.
+# Tool -> its legs, if it declares none.
 _KNOWN: Final = {tool: TrifectaLegs(**legs) for tool, legs in TOOLS["legs"].items()}
 
 
@@ -510,7 +513,7 @@ def _legs_of(tool: Tool, host: Host) -> TrifectaLegs:
 
 
 def trifecta(host: Host, done: Registered) -> TrifectaReport:
-    """Return where the three legs meet. The report decides no call."""
+    """Return the trifecta of *host* and its personas."""
 
     def node(name: str, tools: Iterable[Tool], children: Iterable[AgentNode] = ()) -> AgentNode:
         legs = reduce(or_, (_legs_of(tool, host) for tool in tools), NONE)
@@ -524,7 +527,7 @@ def trifecta(host: Host, done: Registered) -> TrifectaReport:
     return walk(node(host.name, (*done.tools, *done.server_tools), children))
 
 
-# Stands for the folder that is made for one start of an agent and removed after it.
+# Stands for the folder that a persona gets at each start.
 TEMP: Final = "/@temp"
 
 # The tools that the folders of a workspace bound.
@@ -532,7 +535,7 @@ FILES: Final = frozenset({*TOOLS["reading"], *TOOLS["writing"]})
 
 
 def dialect(host: Host, workspace: Workspace | None) -> Dialect:
-    """Return how the host names tools and reads calls: names are exact."""
+    """Return the dialect of the host: names are exact."""
     plain = Dialect(
         str(host.profile),
         arguments={
@@ -547,7 +550,7 @@ def dialect(host: Host, workspace: Workspace | None) -> Dialect:
 
 
 def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer) -> Iterator[Entry]:
-    """Yield the rules of one tool, for any agent that holds it."""
+    """Yield the entries of a tool for the agents that have it."""
     name, place = tool.name, place_of(tool.span)
     effect = confirmation(confirmer, name, exists=True)
     if not isinstance(workspace, Filesystem) or name not in FILES:
@@ -569,7 +572,7 @@ def _pool(
 
 
 def _spawn_entries(host: Host, done: Registered) -> Iterator[Entry]:
-    """Yield a rule for each agent that the host may start."""
+    """Yield an entry for each agent that the host may start."""
     spawn = host.profile.spawn_tool
     for persona in done.personas:
         pattern, place = Pattern.exactly(persona.name), place_of(persona.span)
@@ -578,8 +581,8 @@ def _spawn_entries(host: Host, done: Registered) -> Iterator[Entry]:
         yield Entry(spawn, Effect.ALLOW, rule=SUB_AGENT)
 
 
-def _named(host: Host, persona: Persona) -> RuleSet:
-    """Return the list of a persona: exact names and no more."""
+def _persona_rules(host: Host, persona: Persona) -> RuleSet:
+    """Return the rule set of a persona: the exact names in its list."""
     entries = (
         Entry(tool, Effect.ALLOW, rule=tool, place=place_of(persona.span_of(tool)))
         for tool in persona.tool_names
@@ -588,9 +591,9 @@ def _named(host: Host, persona: Persona) -> RuleSet:
 
 
 def declared_reading(host: Host, done: Registered) -> Attenuated:
-    """Return the reading in which the pools of the host bound every agent.
+    """Return the reading in which the pools of the host bound each persona, with its list.
 
-    Personas are names out of those. All agents share the tools, and so folders and confirmer.
+    Folders and confirmer are part of the pools, so all agents share them.
     """
     links = (host.name,)
     use = _pool(host, (*done.tools, *done.server_tools), _spawn_entries(host, done))
@@ -598,7 +601,7 @@ def declared_reading(host: Host, done: Registered) -> Attenuated:
     own, handed_on = (Ceiling.of([LinkedRules(rules, links)]) for rules in (use, pools))
     tables = {host.name: Table(own, handed_on, Bounds(depth=1))}
     for persona in done.personas:
-        tables[persona.name] = Table.of(_named(host, persona), link=persona.name)
+        tables[persona.name] = Table.of(_persona_rules(host, persona), link=persona.name)
     if done.snapshot is not None:
         kept = [tool for tool in done.tools if tool.name in done.snapshot]
         tables[SUB_AGENT] = Table.of(_pool(host, kept), link=SUB_AGENT)
@@ -608,7 +611,7 @@ def declared_reading(host: Host, done: Registered) -> Attenuated:
 
 
 def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
-    """Return what the host does: as declared, but a persona may have a new folder each start."""
+    """Return the enforced reading: as declared, but personas may get a new folder at each start."""
     declared = declared_reading(host, done)
 
     def step(parent: Link, agent: str) -> Link:
@@ -619,14 +622,14 @@ def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
         if persona is None or not persona.needs_temp_workspace:
             return link
         pools = _pool(host, (*done.tools, *done.sub_agent_tools), temp=True)
-        named = evolve(_named(host, persona), dialect=pools.dialect)
+        named = evolve(_persona_rules(host, persona), dialect=pools.dialect)
         parts = [LinkedRules(pools, (host.name,)), LinkedRules(named, (agent,))]
         return evolve(link, table=Table(Ceiling.of(parts), bounds=link.table.bounds))
 
     return EnforcedReading(declared.agents, declared.start, step, declared.spawn_call)
 
 
-# A registration, by its first key -> the keys it may have beside it.
+# First key of a registration -> its other keys.
 _REGISTRATIONS: Final = {
     "tool": ("legs", "sandbox"),
     "sub_agent_tool": ("legs", "sandbox"),
@@ -654,7 +657,7 @@ def _loaded(tree: Tree, path: str) -> Project:
 
 
 def project(source: Source, root: str = "") -> Project:
-    """Return the project of one file; any mistake refuses all of it, as HostErrors."""
+    """Return the project of one file; raise HostErrors for any mistake."""
     host = read_host(source)
     done = configure(host)
     declared = declared_reading(host, done)
@@ -674,7 +677,7 @@ def project(source: Source, root: str = "") -> Project:
 
 
 def read_host(source: Source) -> Host:
-    """Return the host that *source* describes. Raises HostErrors: every mistake in it."""
+    """Return the host in *source*; raise HostErrors with every mistake."""
     fields = Fields.read(partial(read_yaml, source), "host_file", filled=True)
     fields.known("pikuri", "host", "workspace", "confirmer", "register")
     profile = fields.version("pikuri", NEWEST)
@@ -750,7 +753,7 @@ def _persona(item: Node, fields: Fields, name: str, profile: PikuriProfile) -> P
 
 
 def _workspace(fields: Fields) -> Workspace | None:
-    """Return the folders in which tools open files, None where the file does not say."""
+    """Return the folders that bound tools; None if the file names none."""
     node = fields.get("workspace")
     if node is None:
         return None
@@ -780,7 +783,7 @@ def _absolute(fields: Fields, path: str, span: Span | None) -> str:
 
 
 def _legs(fields: Fields) -> TrifectaLegs | None:
-    """Return the legs that a tool declares, None where it declares none."""
+    """Return the legs that a tool declares, or None."""
     if fields.get("legs") is None:
         return None
     keys = fields.below("legs")
@@ -797,7 +800,7 @@ def _legs(fields: Fields) -> TrifectaLegs | None:
 
 
 def _findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
-    """Yield the findings about a host that starts; *span* is for those without a place."""
+    """Yield the findings about a host; *span* is the place of those without another."""
     if host.confirmer is Confirmer.AUTO_APPROVE:
         yield find("pikuri-auto-approve", host.spans.get("confirmer", span))
     tools = (*done.tools, *done.sub_agent_tools)

@@ -1,4 +1,4 @@
-"""Writes a project as a host of Pikuri: two pools of tools, and personas that name some of them.
+"""Writes a project as a host of Pikuri: two pools of tools, and personas with lists of their names.
 
 An agent that holds a tool may make any call of it; every command must be confirmed.
 """
@@ -11,12 +11,12 @@ from policy.core.effect import Effect
 from policy.hosts.pikuri.host import TOOLS
 from policy.hosts.portable import Portable, PortableAgent, Writer, WrittenFiles, quoted
 
-# Tools whose calls a person at the terminal confirms.
+# Tools whose calls a person confirms.
 _CONFIRMED: Final = frozenset({"bash", "write"})
 
 
 def _write(portable: Portable) -> WrittenFiles:
-    """Return the host, with a persona for each agent that it starts."""
+    """Return the file of a host, with a persona for each agent that it starts."""
     first = portable.first
     names = portable.renamed()
     started = [one for one in portable.agents[1:] if first.starts.get(one.name) is Effect.ALLOW]

@@ -1,7 +1,7 @@
-"""Zeph: definitions of agents, what chains of them may do, and the gates of a session.
+"""Zeph: projects of agent definitions, with the gates of their session.
 
-There are three profiles: `zeph` is the program as it is, `issue-970` follows the proposal in its
-issue 970, and `zeph-spec` follows its specification of chains.
+Of the profiles, `zeph` is the program, `issue-970` the proposal in its issue 970, and `zeph-spec`
+its specification of chains.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HOST: Final = "zeph"
 
 
 def load(tree: Tree, options: ZephOptions | None = None) -> tuple[Project, ...]:
-    """Return a project for each folder of *tree* with definitions; *options* may configure it."""
+    """Return a project for each folder of *tree* with definitions."""
     return tuple(_project(tree, root, options or ZephOptions()) for root in discover(tree))
 
 
@@ -41,7 +41,7 @@ def _project(tree: Tree, root: str, options: ZephOptions) -> Project:
         configured = read_config(tree, frozenset(tree.named()), root, options)
         options = evolve(options, config=configured.config)
     if configured.files:
-        # A person may ask for an agent, so the project shows what is possible then.
+        # A person may request each agent, so its start counts as a request.
         asked = evolve(options.context, origin=SpawnOrigin.EXPLICIT)
         options = evolve(options, context=asked)
     if options.session == ZephSession():

@@ -1,4 +1,4 @@
-"""Definitions of agents of Zeph: what one is, its file, and how that is read and written."""
+"""Definitions of agents of Zeph: reads and writes their files."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ EDITING: Final = tuple(GROUPS["editing"])
 find: Final = FindingTexts("policy.hosts.zeph")
 refused: Final = ErrorTexts("zeph")
 
-# Stands for the file of findings about a session that no file describes.
+# Names a session without a file in findings.
 SESSION: Final = "<session>"
 
-# The limit of one definition in Zeph.
+# The largest definition that Zeph reads.
 DEFINITION_BYTES: Final = min(256 * 1024, limits.FILE_BYTES)
 
 
@@ -52,7 +52,7 @@ def intersect_allowlists(
 ) -> frozenset[str] | None:
     """Return the tools that both lists allow; None is no restriction, an empty list no tool.
 
-    Zeph compares names *exactly* here, and drops a name in another case.
+    If *exactly*, names in another case are dropped, as in Zeph.
     """
     if one is None or other is None:
         given = one if other is None else other
@@ -70,7 +70,7 @@ def upstream_text(error: HostError) -> str:
 
 
 class ZephProfile(enum.Enum):
-    """Which Zeph: the program, the proposal of its issue 970, or its specification."""
+    """The program Zeph, the proposal of its issue 970, or its specification."""
 
     ZEPH = "zeph"
     ISSUE_970 = "issue-970"
@@ -79,9 +79,9 @@ class ZephProfile(enum.Enum):
 
 @frozen
 class ToolPolicy:
-    """The lists ``tools.allow`` and ``tools.deny``; None is a list that is absent.
+    """The lists ``tools.allow`` and ``tools.deny``; None is an absent list.
 
-    Without both an agent has every tool. Both together are a proposal of issue 970.
+    Without both, an agent has every tool. A definition with both needs the proposal of issue 970.
     """
 
     allow: tuple[str, ...] | None = None
@@ -94,12 +94,12 @@ class ToolPolicy:
 
     @property
     def restricts(self) -> bool:
-        """Whether only the tools in `allow` are left: an empty list beside `deny` is none."""
+        """Whether the agent has only tools in `allow`, which with `deny` must not be empty."""
         return bool(self.allow) or (self.allow is not None and self.deny is None)
 
 
 class PermissionMode(enum.Enum):
-    """The permission mode; for an agent only ``plan`` has an effect."""
+    """The permission mode; of an agent only ``plan`` has an effect."""
 
     DEFAULT = "default"
     ACCEPT_EDITS = "accept_edits"
@@ -109,7 +109,7 @@ class PermissionMode(enum.Enum):
 
 
 class MemoryScope(enum.Enum):
-    """Where an agent keeps its memory."""
+    """The scope of the memory of an agent."""
 
     USER = "user"
     PROJECT = "project"
@@ -118,7 +118,7 @@ class MemoryScope(enum.Enum):
 
 @frozen
 class Permissions:
-    """``permissions``, with their defaults."""
+    """``permissions`` of a definition, with defaults."""
 
     secrets: tuple[str, ...] = ()
     max_turns: int = 20
@@ -132,7 +132,7 @@ class Permissions:
 
 @frozen
 class SkillFilter:
-    """``skills``: globs over the skills that an agent sees (`policy.hosts.zeph.spawning`)."""
+    """``skills`` of a definition: globs over the skills that the agent sees."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ class SkillFilter:
 
 @frozen
 class HookDef:
-    """One hook, a ``command`` or an ``mcp_tool``. Hooks are read and never run."""
+    """One hook, a ``command`` or an ``mcp_tool``. No hook is run here."""
 
     kind: str
     command: str = ""
@@ -154,7 +154,7 @@ class HookDef:
 
 @frozen
 class HookMatcher:
-    """A matcher over tools, and its hooks (`policy.hosts.zeph.findings`)."""
+    """A matcher over tools, with its hooks."""
 
     matcher: str
     hooks: tuple[HookDef, ...] = ()
@@ -162,7 +162,7 @@ class HookMatcher:
 
 @frozen
 class SubAgentDef:
-    """One agent."""
+    """The definition of one agent."""
 
     name: str
     description: str
@@ -172,28 +172,32 @@ class SubAgentDef:
     permissions: Permissions = Permissions()
     skills: SkillFilter = SkillFilter()
     system_prompt: str = ""  # the text below the header, without blanks around it
-    # `PreToolUse` and `PostToolUse` -> the hooks before and after its calls.
+    # `PreToolUse` or `PostToolUse` -> its hooks.
     hooks: Mapping[str, tuple[HookMatcher, ...]] = field(factory=dict, hash=False)
     memory: MemoryScope | None = None
-    allowed_spawns: tuple[str, ...] | None = None  # it may start; None is any (issue 970)
+    allowed_spawns: tuple[str, ...] | None = (
+        None  # agents that it may start; None is any (issue 970)
+    )
     source: str | None = field(default=None, eq=False)  # ``<scope>/<file>``, never a whole path
     file_path: Path | None = field(default=None, eq=False, repr=False)
     text: Source | None = field(default=None, eq=False, repr=False)  # the whole file
-    # Name such as ``tools.allow[0]`` -> where it is written.
+    # Key such as ``tools.allow[0]`` -> its span.
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
-    unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)  # keys Zeph ignores
+    unapplied: tuple[Finding, ...] = field(
+        default=(), eq=False, repr=False
+    )  # keys that Zeph ignores
 
     def span(self, *names: str) -> Span | None:
-        """Return where the first of *names* that the file has is written."""
+        """Return the span of the first of the keys *names* that the file has."""
         return next((self.spans[name] for name in names if name in self.spans), None)
 
     def place(self, name: str) -> Place | None:
-        """Return where *name* is written, for rules."""
+        """Return the place of the key *name*."""
         return place_of(self.span(name))
 
     @property
     def lists(self) -> Iterator[tuple[str, tuple[str, ...], Effect]]:
-        """The lists of tools that the file has: key below ``tools``, names, and effect."""
+        """The lists of tools in the file: key below ``tools``, names, and effect."""
         yield "except", self.disallowed_tools, Effect.DENY
         if self.tools.deny is not None:
             yield "deny", self.tools.deny, Effect.DENY
@@ -202,18 +206,18 @@ class SubAgentDef:
 
     @property
     def named_tools(self) -> Iterator[tuple[str, Effect, Span | None]]:
-        """Every name in these lists, with the effect of its list and its place."""
+        """Every name in these lists, with its effect and span."""
         for key, names, effect in self.lists:
             for index, name in enumerate(names):
                 yield name, effect, self.span(f"tools.{key}[{index}]")
 
 
 def default_template(name: str, description: str) -> SubAgentDef:
-    """Return a definition to start from: every tool, all else by default."""
+    """Return a definition with every tool, and defaults for all else."""
     return SubAgentDef(name, description)
 
 
-# The header ends at the first line break that the same three signs follow; behind them is the body.
+# The header ends at the first line break before the same three signs; the body follows them.
 _OPENING: Final = re.compile(r"(---|\+\+\+)\r?\n")
 
 
@@ -239,7 +243,7 @@ def parse(text: str | Source, profile: ZephProfile = ZephProfile.ZEPH) -> SubAge
     if end < 0:
         language = "TOML" if is_typed else "YAML"
         raise refused("Parse", first, "no_end", signs=opening[1], language=language)
-    # The line break belongs to the header, so a mistake at its end has a line to show.
+    # The header includes the line break, so that a mistake at its end has a line to show.
     read = partial(read_toml if is_typed else read_yaml, source, opening.end(), end + 1)
     root = Fields.read(read, "Parse", at=first, typed=is_typed)
     body = source.text[end + 4 :].strip(BLANKS)
@@ -261,7 +265,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def validate_name(name: str, span: Span | None = None) -> None:
-    """Refuse a name that cannot be the name of a file. Raises HostError: of kind ``Invalid``."""
+    """Raise HostError, kind ``Invalid``, for a name that cannot be the name of a file."""
     if not name.strip(BLANKS):
         raise refused("Invalid", span, "empty_name")
     if not _NAME.fullmatch(name):
@@ -301,7 +305,7 @@ def _tools(fields: Fields, profile: ZephProfile) -> tuple[ToolPolicy, tuple[str,
     allow, deny = fields.optional_texts("allow"), fields.optional_texts("deny")
     disallowed = fields.texts("except")
     if profile is ZephProfile.ISSUE_970 and (allow is not None or deny is not None):
-        # In that profile an empty list is the same as none.
+        # In this profile an empty list is an absent one.
         return ToolPolicy(allow or (), deny or ()), disallowed
     if entry := fields.entry("deny"):
         fields.spans["tools.conflict"] = entry.key.span
@@ -335,7 +339,7 @@ _HOOK_KEYS: Final = {"command": ("command",), "mcp_tool": ("server", "tool")}
 
 
 def serialize_to_markdown(definition: SubAgentDef) -> str:
-    """Return the text of *definition*, which parses to the same definition."""
+    """Return the text of a file that parses to *definition*."""
     lines = [f"{key}: {_written(value)}" for key, value in header(definition).items()]
     body = f"\n{definition.system_prompt}\n" if definition.system_prompt else ""
     return "\n".join(["---", *lines, "---", body])
@@ -363,14 +367,14 @@ def header(definition: SubAgentDef) -> dict[str, object]:
 
 
 def _written_lists(definition: SubAgentDef) -> Iterator[tuple[str, list[str]]]:
-    """Yield the lists of tools, the one that is tried first as the last."""
+    """Yield the lists of tools, in the reverse order of their precedence."""
     for key, names, _ in reversed([*definition.lists]):
         if names or key != "except":
             yield key, list(names)
 
 
 def _stated(value: Permissions | SkillFilter | HookDef) -> dict[str, object]:
-    """Return the attributes that are not what they are by default, as YAML has them."""
+    """Return the attributes that differ from their defaults, as values of YAML."""
     found = {}
     for name, one in dict(stated(value)).items():
         key = {"kind": "type", "arguments": "args", "condition": "if"}.get(name, name)
@@ -404,7 +408,7 @@ def as_derived(definition: SubAgentDef) -> str:
 
 
 def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
-    """Return *definition* after Zeph itself has saved and read it.
+    """Return *definition* as it is after Zeph has saved and read it.
 
     Zeph never writes the length of the history, nor permissions of which only `worktree` is set.
     """

@@ -1,4 +1,4 @@
-"""Findings about definitions and sessions: where Zeph does something else than files suggest."""
+"""Findings about definitions and sessions that do not do what they seem to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from policy.hosts.zeph.definition import (
 )
 from policy.hosts.zeph.spawning import Forward, ZephOptions, check_globs, memory_grants
 
-# The steps of a call of an agent, in order: a hook also runs for a call that is then denied.
+# The steps of a call, in order: hooks run before lists deny it.
 STEPS: Final[list[str]] = TOOLS["steps"]
 
 
@@ -65,15 +65,14 @@ def entry_findings(
         yield find("unknown-tool", span, case=case, name=shown, near="".join(near))
 
 
-# Hooks are never run here. Zeph runs them also for calls that lists then deny, and a failure blocks
-# nothing, also with ``fail_closed``.
+# No hook is run here. In Zeph a failing hook blocks no call, even with ``fail_closed``.
 def matches(matcher: str, tool: str) -> bool:
-    """Return whether a name between ``|``, in exact case, is in *tool*; ``*`` is no wildcard."""
+    """Return whether *tool* contains one of the texts between ``|``, in exact case."""
     return any(token in tool for token in matcher.split("|") if token)
 
 
 def condition_holds(condition: str | None, tool: str) -> bool:
-    """Return whether ``if`` holds: only ``tool:name`` can hold."""
+    """Return whether ``if`` of a hook holds; only ``tool:name`` can."""
     if condition is None:
         return True
     kind, _, text = condition.partition(":")
@@ -142,7 +141,7 @@ def definition_findings(
 
 
 def _not_handed_down(definition: SubAgentDef, forward: Forward) -> str:
-    """Return the rules that do not bind the agents that this one starts, or ""."""
+    """Return, in words, the lists that do not bound agents that this one starts, or ""."""
     listed = [effect for _, names, effect in definition.lists if names]
     if forward is Forward.EFFECTIVE:
         denies = Effect.DENY in listed
@@ -189,12 +188,12 @@ def session_findings(options: ZephOptions) -> Iterator[Finding]:
     yield from context.weakened(context.then(allowlist=None, forward=options.forwarding))
 
 
-# The name of the tool in the refusal: no list applies to calls that an agent writes as a block.
+# No list applies to a call that an agent writes as a fenced block; it is refused by this name.
 COMMAND: Final = "fenced-block"
 
 
 def blocked_fence(text: str, tags: Iterable[str]) -> str | None:
-    """Return the first of *tags* that a closed fence anywhere in *text* has, or None."""
+    """Return the first of *tags* on a closed fence in *text*, or None."""
     # `bashrc` and `bash-x` are other tags than `bash`.
     closed = r"```{}(?![\w-]).*?```"
     return next(

@@ -1,8 +1,7 @@
-"""The files of Zeph: definitions on disk and in trees, which are in force, and the configuration.
+"""Loads the files of Zeph, on disk and in trees: definitions and the configuration.
 
-Folders are read in the order of their priority, the files of one folder by name, and the first
-definition of a name is in force. A file that cannot be read is skipped, unless the command line
-names it: then the whole load fails.
+Folders are read by priority, and the files of a folder by name. The first definition of a name is
+in force. An unreadable file is skipped, unless the command line names it: then the load fails.
 """
 
 from __future__ import annotations
@@ -40,18 +39,18 @@ from policy.hosts.zeph.findings import entry_findings
 from policy.hosts.zeph.session import FILE_BYTES, NOTHING, Open, ZephSession, session_at
 from policy.hosts.zeph.spawning import AgentsConfig, ZephOptions
 
-# Files of one folder, before any of them is read.
+# The most files that are read of one folder.
 MOST_FILES: Final = 100
 
 _SKIPPED: Final = "Zeph skips the file, so there is no such agent"
 
-# YAML that this program refuses and Zeph reads.
+# Mistakes in YAML that Zeph does not refuse.
 _OURS: Final = re.compile(r"\b(?:anchors|aliases|tags) are not read")
 _NOT_DECIDED: Final = "Zeph reads it, and this program does not know what the agent may do"
 
 
 def _parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
-    """Return the definition in the bytes of a file; every mistake is a `HostError`."""
+    """Return the definition in *data*; raise HostError for any mistake."""
     try:
         source = decode(name, data)
     except PolicyError as error:
@@ -62,9 +61,10 @@ def _parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
 def with_scope(
     definition: SubAgentDef, scope: str | None, *, strict: bool = False
 ) -> tuple[SubAgentDef, tuple[Finding, ...]]:
-    """Return *definition*, without hooks if its scope may not have any, and a finding about that.
+    """Return *definition*, without hooks if its scope must not have any, and a finding if so.
 
-    Zeph removes those of users; as documented, if *strict*, only projects and the command line may.
+    Zeph removes hooks of users. If *strict*, only definitions of projects and of the command line
+    keep them, as documented.
     """
     without_hooks = ("user", "extra", "unknown") if strict else ("user",)
     if scope not in without_hooks or not definition.hooks:
@@ -75,7 +75,7 @@ def with_scope(
 
 @define
 class Loaded:
-    """The definitions of some folders; the first of a name is in force."""
+    """The definitions of several folders; the first of a name is in force."""
 
     strict: bool = False  # see `with_scope`
     by_name: dict[str, SubAgentDef] = field(factory=dict)
@@ -106,7 +106,7 @@ class Loaded:
             self._skip(error)
 
     def _skip(self, error: HostError) -> None:
-        """Skip a file, and remember the agent that it may define."""
+        """Skip a file, and keep the name of the agent that it may define."""
         self.errors.append(error)
         mistakes = error.errors if isinstance(error, HostErrors) else (error,)
         ours = all(_OURS.search(one.message) for one in mistakes)
@@ -129,7 +129,7 @@ class Loaded:
         return tuple(self.by_name.values())
 
 
-# The name in a file that cannot be parsed.
+# Finds the name in an unreadable file.
 _NAME: Final = re.compile(r"(?m)^name[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][A-Za-z0-9_-]*)")
 
 
@@ -140,7 +140,7 @@ def _at(span: Span | None, before: str = "") -> str:
 # The definitions of a project, from its folder.
 PROJECT: Final = ".zeph/agents"
 
-# The definitions of a user, from the home folder; and the folder that the gate checks.
+# The definitions of a user, below the home folder; and the folder that the gate checks.
 USER: Final = ".config/zeph/agents"
 _GATED: Final = ".zeph/agents"
 
@@ -169,10 +169,10 @@ def resolve_paths(
     folder: Path = Path(),
     home: Path | None = None,
 ) -> tuple[Path, ...]:
-    """Return the folders of definitions, the one with the highest priority first.
+    """Return the folders of definitions, highest priority first.
 
-    The user's is the default if None, and none if "". Raises HostError if one of *cli* is not
-    there.
+    As *user_dir*, None is the default folder and "" is none. Raises HostError for a path of *cli*
+    that does not exist.
     """
     for given in cli:
         if not (folder / given).exists():
@@ -194,7 +194,8 @@ def load(
 ) -> SubAgentDef:
     """Return the definition in one file, labelled with its scope.
 
-    Links resolved, it must be in *boundary*. Raises HostError of kind ``Parse``, or as `parse`.
+    With links resolved, the file must be in *boundary*. Raises HostError of kind ``Parse``, or as
+    `parse`.
     """
     name, case = str(path), "unresolved"
     try:
@@ -224,15 +225,15 @@ def load_all_with_sources(  # the parameters of Zeph
 ) -> Loaded:
     """Return the definitions of *ordered_paths*, each with the scope of its path.
 
-    Without sources it is the `load_all` of Zeph. If *strict*, a linked folder must be in *folder*;
-    of hooks see `with_scope`. Raises HostError for a named file that cannot be read.
+    If *strict*, linked folders must be in *folder*, and hooks follow `with_scope`. Raises HostError
+    for an unreadable file among *cli_agents*.
     """
     loaded = Loaded(strict)
     named = frozenset(map(PurePath, cli_agents))
     for given in map(Path, ordered_paths):
         is_named, boundary, scope = given in named, None, "cli"
         files: Iterable[Path] = [given]
-        # Zeph expects single files on the command line only, and labels all of them so.
+        # Zeph labels every single file as one of the command line.
         if not (folder / given).is_file():
             scope = scope_label(given, cli_agents, config_user_dir, extra_dirs)
             boundary = folder if strict and scope == "project" else None if is_named else given
@@ -255,10 +256,10 @@ def load_all_with_sources(  # the parameters of Zeph
 def load_definitions(
     paths: Sequence[Named], *, folder: Path = Path(), home: Path | None = None
 ) -> Loaded:
-    """Return the definitions of *paths*; raise HostError if one has a mode but ``default``.
+    """Return the definitions of *paths*; raise HostError for a mode other than ``default``.
 
-    Only this entry point of Zeph checks that, which Zeph itself does not use, and only where
-    ``~/.zeph/agents`` is among the paths, which is another folder than the one that is loaded.
+    Zeph has this entry point and does not use it. It checks modes only if ``~/.zeph/agents`` is one
+    of *paths*, which is not the folder that it loads.
     """
     gate = (home or Path.home()) / _GATED
     gated = os.path.realpath(gate)
@@ -280,7 +281,7 @@ SECTIONS: Final = {
     for path, keys in host_table("zeph", "config").items()
 }
 
-# The first that exists is read. Zeph reads the last one only if an option names it.
+# The first that exists is read; Zeph reads the last only if an option names it.
 _NAMED: Final = ".zeph/config.toml"
 CONFIG_FILES: Final = ("config/default.toml", ".config/zeph/config.toml", _NAMED)
 
@@ -290,12 +291,12 @@ _SCOPES: Final = {PROJECT: "project", USER: "user"}
 
 @frozen
 class Configured:
-    """A configuration; the default is that of a project without a file of it."""
+    """A configuration; the default is that of a project without a configuration file."""
 
     files: tuple[ReadFile, ...] = ()  # its file, and the policy file that it names
     config: AgentsConfig = AgentsConfig()
     session: ZephSession = ZephSession()
-    # Folder of definitions -> its scope, the one with the highest priority first.
+    # Folder of definitions -> its scope, highest priority first.
     folders: Mapping[str, str] = field(default=_SCOPES, hash=False)
     findings: tuple[Finding, ...] = ()
 
@@ -303,7 +304,7 @@ class Configured:
 def read_config(tree: Tree, known: Collection[str], root: str, options: ZephOptions) -> Configured:
     """Return the configuration of the project in the folder *root*; *known* are all paths.
 
-    With a configuration that cannot be read Zeph does not start, so it starts no agent.
+    An unreadable configuration starts no agent, since Zeph does not start with it.
     """
 
     def opened(name: str) -> Source:

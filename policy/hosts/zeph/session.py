@@ -1,6 +1,6 @@
-"""The gates of a session: rules, grants, scopes, trust, autonomy, and refused commands.
+"""The gates of a session, which calls of all its agents pass.
 
-All agents of a session pass the same gates.
+These are rules, grants, scopes, trust, autonomy and refused commands.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import SPAWN_TOOL, Table
 
-# The parts of a glob: a `**` that is a whole part of a path, other wildcards, a set, a character.
+# Tokens of a glob: `**` as a whole part of a path, other wildcards, a set, a character.
 _PART: Final = re.compile(
     r"(?P<deep>(?:^|(?<=/))\*\*(?:/|\Z))|(?P<star>\*)(?!\*)|(?P<one>\?)"
     r"|\[(?P<negated>!?+)(?P<set>.[^]]*)\]|(?P<text>[^*?[])",
@@ -46,7 +46,7 @@ _BRANCHES = 64
 
 
 def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
-    """Return the patterns of the glob *text*. Raises Unusable: it is not a glob."""
+    """Return the patterns of the glob *text*. Raises Unusable if it is none."""
     branches: list[list[Token]] = [[]]
     position, text = 0, text.lower() if ignore_case else text
     while position < len(text):
@@ -66,7 +66,7 @@ def glob(text: str, *, ignore_case: bool = False) -> tuple[Pattern, ...]:
 
 
 def _options(part: re.Match[str]) -> tuple[list[Token], ...]:
-    """Return what a part of a glob stands for: one list of tokens, or another."""
+    """Return the alternatives of a part of a glob, as lists of tokens."""
     match part.lastgroup:
         case "deep" if part[0].endswith("/"):
             return [], [Gap.ANY, "/"]
@@ -81,7 +81,7 @@ def _options(part: re.Match[str]) -> tuple[list[Token], ...]:
 
 
 def cased(tokens: Iterable[Token]) -> Iterator[Token]:
-    """Yield tokens that match what *tokens* do once Zeph has made all letters small."""
+    """Yield tokens that match texts which *tokens* match in lower case."""
     for token in tokens:
         if isinstance(token, OneOf):
             yield OneOf(frozenset().union(*map(_cases, token.characters)), token.negated)
@@ -111,7 +111,7 @@ _KEYS: Final = {"": Keys("effect tool paths env trust_level args_match capabilit
 
 @frozen
 class PolicyRule:
-    """One rule as written. A condition that is None or empty always holds."""
+    """A policy rule as written; a condition that is None or empty always holds."""
 
     effect: Effect  # ALLOW or DENY
     tool: str = "*"  # a glob over names of tools
@@ -152,7 +152,7 @@ class PolicyRule:
             raise refused("InvalidRegex", self.span, number=number, why=why)
 
     def matches(self, tool: str, params: Mapping[str, object]) -> bool:
-        """Return whether the conditions on the call hold."""
+        """Return whether the conditions on a call hold."""
         if not self.names(_tool(tool)):
             return False
         paths = tuple(_paths(params)) if self.paths else ()
@@ -166,22 +166,22 @@ class PolicyRule:
         return any(self._expression.search(text) for text in texts)
 
     def names(self, tool: str) -> bool:
-        """Return whether the rule is about *tool*."""
+        """Return whether the rule names *tool*."""
         return any(pattern.matches(tool) for pattern in self._tools)
 
     @property
     def is_exact(self) -> bool:
-        """Whether a table can hold the rule as it is."""
+        """Whether an entry can state the rule in full."""
         return not (_NO_STAR.search(self.tool) or self.paths or self.args_match is not None)
 
     def entries(self, number: int, tool: str) -> Iterator[Entry]:
-        """Yield the entry of the rule for *tool*, if a table can hold it."""
+        """Yield the entry of the rule for *tool*; none if it would grant more."""
         if self.is_exact or self.effect is Effect.DENY:
             rule = f"rule[{number}]: {self.tool}"
             yield Entry(tool, self.effect, rule=rule, place=place_of(self.span))
 
     def findings(self, number: int) -> Iterator[Finding]:
-        """Yield the findings about the rule, the *number*-th of its policy."""
+        """Yield the findings about the *number*-th rule."""
         span, tool, denies = self.span, self.tool, self.effect is Effect.DENY
         yield from self.unapplied
         if denies and self.trust_level not in (None, TrustLevel.BLOCKED):
@@ -194,14 +194,14 @@ class PolicyRule:
             yield find("rule-beyond-tables", span, number=number, does=does)
 
 
-# Expressions that may take exponential time, or that no linear engine has.
+# Expressions that may take exponential time, or that linear engines lack.
 _COSTLY: Final = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]|\(\?[=!<]|\\[1-9]")
 
 
 def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...]:
     """Return the rules of a file below *cwd*, links resolved; or raise HostError.
 
-    A ``default_effect`` in it is ignored: it belongs to the configuration.
+    A ``default_effect`` in it is ignored, since only that of the configuration counts.
     """
     name = str(path)
     try:
@@ -219,7 +219,7 @@ def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...
 
 
 def read_rules(source: Source) -> tuple[PolicyRule, ...]:
-    """Return the rules of a policy file; raise every mistake as HostError, kind ``FileParse``."""
+    """Return the rules of a policy file; raise HostError of kind ``FileParse`` for mistakes."""
     root = Fields.read(partial(read_toml, source, 0, len(source.text)), "FileParse")
     rules, _ = rules_at(root)
     root.check()
@@ -227,7 +227,7 @@ def read_rules(source: Source) -> tuple[PolicyRule, ...]:
 
 
 def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:
-    """Return the ``rules`` of a section and its ``default_effect``; mistakes are noted in it."""
+    """Return ``rules`` and ``default_effect`` of *section*, which collects the mistakes."""
     rules = []
     for fields in section.each("rules"):
         if fields.entry("effect") is None:
@@ -242,25 +242,25 @@ def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:
 _RULES: Final = 256
 _REGEX_BYTES: Final = 1024
 
-# The limit of an argument that an expression is matched with; a longer one is never allowed.
+# The longest argument that an expression is matched with; longer ones are never allowed.
 _TEXT: Final = 4096
 
 
 @frozen
 class RuleVerdict:
-    """The answer of the rules to a call."""
+    """The effect of the rules on a call."""
 
     effect: Effect
-    rule: int | None  # the number of the rule that decides; None is the default
+    rule: int | None  # the number of the deciding rule; None is the default
     trace: str  # the line that Zeph logs
 
 
 @frozen
 class PolicyEnforcer:
-    """Policy rules, compiled, and the effect of a call that none matches.
+    """Checked policy rules, and the effect of a call that none matches.
 
-    Deny rules are tried first, then allow rules, in the order written; every condition must hold. A
-    table holds no conditions on paths and arguments: there such a rule denies every call of its
+    Deny rules are tried first, then allow rules, in the order written; every condition must hold.
+    Tables have no conditions on paths and arguments. There such a rule denies every call of its
     tool, or grants none, and a finding reports it.
     """
 
@@ -269,7 +269,7 @@ class PolicyEnforcer:
 
     @classmethod
     def of(cls, rules: Iterable[PolicyRule], default: Effect = Effect.DENY) -> PolicyEnforcer:
-        """Return the rules compiled; raise HostError if one is invalid, or there are too many."""
+        """Return *rules* checked; raise HostError for an invalid one, or too many."""
         listed = tuple(rules)
         if len(listed) > _RULES:
             raise refused("TooManyRules", number=len(listed), most=_RULES)
@@ -278,7 +278,7 @@ class PolicyEnforcer:
         return cls(listed, default)
 
     def _in_force(self, trust: TrustLevel, env: Iterable[str]) -> Iterator[tuple[int, PolicyRule]]:
-        """Yield the rules for a caller with *trust*, with their numbers, those that deny first."""
+        """Yield number and rule for a caller with *trust*, deny rules first."""
         variables = frozenset(env)
         numbered = enumerate(self.rules)
         for number, rule in sorted(numbered, key=lambda one: one[1].effect is not Effect.DENY):
@@ -289,7 +289,7 @@ class PolicyEnforcer:
     def decide(
         self, tool: str, params: Mapping[str, object], trust: TrustLevel, env: Iterable[str] = ()
     ) -> RuleVerdict:
-        """Return the answer to a call of a caller with *trust* in the environment *env*."""
+        """Return the verdict on a call of a caller with *trust* in the environment *env*."""
         for number, rule in self._in_force(trust, env):
             if rule.matches(tool, params):
                 trace = f"rule[{number}] {rule.effect}: tool={tool} matched {_tool(rule.tool)}"
@@ -297,7 +297,7 @@ class PolicyEnforcer:
         return RuleVerdict(self.default, None, f"default: {self.default} (no matching rules)")
 
     def rule_set(self, trust: TrustLevel, env: Iterable[str] = ()) -> RuleSet:
-        """Return the rules in force; an allow rule that no table can hold grants nothing."""
+        """Return the rules in force as a rule set."""
         active = [*self._in_force(trust, env)]
         entries = [STARTING]
         # The shell comes first, since globs must not match its other names.
@@ -344,7 +344,7 @@ def _paths(params: Mapping[str, object]) -> Iterator[str]:
 
 
 def _normal(path: str) -> str:
-    """Return *path* without ``.``, ``..`` and empty parts, by its text; its first part stays."""
+    """Return *path* without ``.``, ``..`` and empty parts; ``..`` never removes the first."""
     is_rooted = path.startswith("/")
     parts: list[str] = []
     for part in path.split("/"):
@@ -358,20 +358,20 @@ def _normal(path: str) -> str:
 
 @frozen
 class PermissionGrants:
-    """Grants of a run, in order: names, and whether each is active. They never widen a policy.
+    """The grants of a run in order: name, and whether it is active. They never widen a policy.
 
-    One that has ended stays, since the tool stays denied, even where Zeph has removed it.
+    A grant that has ended stays in the list, since it denies its tool.
     """
 
     records: tuple[tuple[str, bool], ...] = ()
 
     @property
     def ended(self) -> frozenset[str]:
-        """The tools whose last grant has ended, which are denied."""
+        """The tools whose last grant has ended."""
         return frozenset(name for name, active in dict(self.records).items() if not active)
 
     def rule_set(self, dialect: Dialect) -> RuleSet:
-        """Return the grants as rules. A loose dialect compares names loosely."""
+        """Return a rule set that denies the tools whose grant has ended."""
         # No id contains a star, and an entry with one would match several tools.
         named = (name for name in sorted(self.ended) if not is_glob(name))
         entries = (Entry(name, Effect.DENY, rule="a grant that has ended") for name in named)
@@ -392,13 +392,13 @@ def check_secret(
 
 _BUILT_IN: Final = "builtin:"
 
-# Namespaces that are complete when a session starts; a pattern without a match is a mistake.
+# Namespaces that are complete at the start of a session, so that a pattern without match is wrong.
 _STATIC: Final = (_BUILT_IN, "skill:")
 
 
 @frozen
 class ToolScope:
-    """The ids of the tools in scope, and findings about patterns that match nothing yet."""
+    """The ids of the tools in scope, with findings about patterns that match none yet."""
 
     tools: frozenset[str]
     findings: tuple[Finding, ...] = ()
@@ -407,10 +407,10 @@ class ToolScope:
     def of(
         cls, patterns: Iterable[str], registry: Iterable[str], *, general: bool = False
     ) -> ToolScope:
-        """Return the tools of *registry* that *patterns*, globs over ids with namespaces, match.
+        """Return the tools of *registry* that match *patterns*, globs over ids with namespaces.
 
-        Only a *general* scope may match the whole registry. Raises HostError for the first pattern
-        that does, is no glob or must match something, and for an id without a namespace.
+        Raises HostError for an id without a namespace, a pattern that is no glob, one of a static
+        namespace that matches no tool, or one that matches all tools unless the scope is *general*.
         """
         registered = tuple(registry)
         for tool in registered:
@@ -436,7 +436,7 @@ class ToolScope:
         return cls(frozenset(found), tuple(findings))
 
     def holds(self, tool: str) -> bool:
-        """Return whether *tool* is in scope; an id without a namespace is built in."""
+        """Return whether *tool* is in scope; without a namespace it is built in."""
         return (tool if ":" in tool else _BUILT_IN + tool) in self.tools
 
 
@@ -448,7 +448,7 @@ _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 
 def _options_of_scopes(pattern: str) -> Iterator[str]:
     """Yield the globs of a pattern with ``{a,b}``; ``**`` within a part is one star."""
-    texts = _BRACES.split(pattern)  # every second one is what stands between braces
+    texts = _BRACES.split(pattern)  # every second text was in braces
     if set("{}") & set("".join(texts)):
         raise Unusable("`{` and `}` enclose choices, and no braces")
     options = (text.split(",") if index % 2 else [text] for index, text in enumerate(texts))
@@ -473,13 +473,13 @@ _INPUT: Final = Argument(
     ArgumentKind.TEXT, ("command", "file_path", "query", "url", "uri"), absent=""
 )
 
-# The lists of agents as Zeph enforces them: it ignores the arguments of ``Bash(cargo *)``.
+# For lists of agents as enforced: the argument of ``Bash(cargo *)`` is ignored.
 ENFORCED: Final = Dialect("zeph", _SPAWN, _INPUT, _ALIASES, loose=True)
 
-# The gates of a session: names are compared as written, and commands as a whole.
+# For the gates of a session: names are compared as written, and commands as a whole.
 RAW: Final = Dialect("zeph, names as written", _SPAWN, _INPUT, _ALIASES)
 
-# The lists of agents as declared: such an entry applies to each part of a command.
+# For lists of agents as declared: ``Bash(cargo *)`` applies to each part of a command.
 DECLARED: Final = Dialect(
     "zeph, as declared",
     arguments={**arguments_of(TOOLS["arguments"]), **_SPAWN},
@@ -499,12 +499,12 @@ _SHELL_DIALECTS: Final = {
     for loose in (False, True)
 }
 
-# A refused program, or several words: a refused start of a command; and where it is written.
+# A refused program, or the words that begin a refused command; and its span.
 BlockedCommand = tuple[str, Span | None]
 
 
 def blocked_rules(commands: Iterable[BlockedCommand], dialect: Dialect) -> RuleSet:
-    """Return rules that deny *commands*, behind any of our wrappers; Zeph knows fewer of them."""
+    """Return rules that deny *commands*, also behind wrappers that Zeph does not know."""
     entries: list[Entry] = []
     for command, span in commands:
         rule = f"blocked command: {command}"
@@ -519,8 +519,7 @@ def _joined(*tokens: Iterable[Token]) -> Pattern:
     return Pattern.of(PatternKind.TEXT, [*chain.from_iterable(tokens)])
 
 
-# What may precede the name of a program: a folder. What may follow it: arguments, or a suffix;
-# and what may follow the start of a command.
+# The folder before the name of a program, its arguments or suffix, and the rest of a command.
 _BEFORE: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, "/"])
 _AFTER: Final[tuple[list[Token], ...]] = ([], [" ", Gap.ANY], [".", Gap.ANY])
 _FURTHER: Final[tuple[list[Token], ...]] = ([Gap.ANY],)
@@ -530,7 +529,7 @@ _END: Final = OneOf(frozenset(string.ascii_letters + string.digits + "_-."), neg
 
 
 def network_rules(dialect: Dialect) -> RuleSet:
-    """Return the rules that deny what reaches the network, but for tools of servers, as in Zeph."""
+    """Return rules that deny network access, but for tools of servers, as in Zeph."""
     rule = "network denied"
     mentioned = [(text, _mentions(text.split())) for text in PROGRAMS["reaching"]]
     mentioned += [(text, iter([Pattern.text(f"*{text}*")])) for text in PROGRAMS["devices"]]
@@ -551,7 +550,7 @@ def _mentions(words: list[str]) -> Iterator[Pattern]:
     return starmap(_joined, product(*parts[:-1], _REST))
 
 
-# What may be between two words, before the first and after the last.
+# Tokens between two words, before the first and after the last.
 _GAPS: Final[tuple[list[Token], ...]] = ([_END], [_END, Gap.ANY, _END])
 _START: Final[tuple[list[Token], ...]] = ([], [Gap.ANY, _END])
 _REST: Final[tuple[list[Token], ...]] = ([], [_END, Gap.ANY])
@@ -581,7 +580,7 @@ def fold(levels: Iterable[TrustLevel]) -> TrustLevel:
 
 
 def trust_rules(level: TrustLevel, servers: Iterable[str], dialect: Dialect) -> RuleSet:
-    """Return the rules on the tools that a level of trust denies; quarantine denies *servers*."""
+    """Return rules for the tools that *level* denies; quarantine also denies *servers*."""
     if level >= TrustLevel.VERIFIED:
         return RuleSet((), Effect.ALLOW, dialect)
     rule, blocked, names = f"trust: {level.value}", level is TrustLevel.BLOCKED, ["*"]
@@ -594,10 +593,10 @@ def trust_rules(level: TrustLevel, servers: Iterable[str], dialect: Dialect) -> 
 
 
 class Autonomy(enum.Enum):
-    """How much a session may do by itself."""
+    """How much a session does without a person."""
 
     READ_ONLY = "readonly"
-    SUPERVISED = "supervised"  # the first rule whose glob matches the input decides, or it asks
+    SUPERVISED = "supervised"  # the first rule that matches decides; without one it asks
     FULL = "full"
 
 
@@ -614,7 +613,7 @@ class SessionRule:
 
     @cached_property
     def problem(self) -> str:
-        """Why it is no glob, so that Zeph ignores the rule, or ""."""
+        """Why Zeph ignores the rule: its text is no glob; or ""."""
         try:
             glob(self.text, ignore_case=True)
         except Unusable as unusable:
@@ -622,7 +621,7 @@ class SessionRule:
         return ""
 
     def entries(self, tool: str) -> Iterator[Entry]:
-        """Yield the entries of the rule, which is one of *tool*."""
+        """Yield the entries of the rule for *tool*."""
         made = partial(Entry, tool, self.effect, rule=f"{tool}: {self.text}")
         for pattern in () if self.problem else glob(self.text, ignore_case=True):
             yield made(pattern, place=place_of(self.span))
@@ -630,7 +629,7 @@ class SessionRule:
 
 @frozen
 class SessionPermissions:
-    """The permissions of a session: tool -> its rules, in force where it is supervised."""
+    """The permissions of a session: tool -> its rules, in force if the session is supervised."""
 
     autonomy: Autonomy = Autonomy.SUPERVISED
     rules: Mapping[str, Sequence[SessionRule]] = field(factory=dict, hash=False)
@@ -639,7 +638,7 @@ class SessionPermissions:
     def from_legacy(
         cls, blocked: Iterable[str], confirm: Iterable[str], spans: Mapping[str, Span] | None = None
     ) -> SessionPermissions:
-        """Return the policy of two lists of texts in commands, the older form."""
+        """Return the permissions of the older form: two lists of texts in commands."""
         lists = {
             "blocked_commands": (blocked, Effect.DENY),
             "confirm_patterns": (confirm, Effect.ASK),
@@ -658,7 +657,7 @@ class SessionPermissions:
         return Table.of(self.rule_set(RAW)).decide(tool, {field: text})
 
     def rule_set(self, dialect: Dialect, *, gated: bool = False) -> RuleSet:
-        """Return the policy as rules; *gated* by trust first, it lets other tools through."""
+        """Return the permissions as a rule set; if *gated* by trust, tools without rules pass."""
         named = f"autonomy: {self.autonomy.value}"
         if self.autonomy is Autonomy.FULL:
             return RuleSet((Entry("*", Effect.ALLOW, rule=named),), Effect.ALLOW, dialect)
@@ -688,8 +687,7 @@ class SessionPermissions:
     def effective_tool_allowlist(self, universe: Iterable[str]) -> tuple[str, ...] | None:
         """Return the tools of *universe* that the rules do not deny; None if they deny none.
 
-        A rule denies a tool if it denies every input, and no earlier rule of the tool allows or
-        asks.
+        A tool is denied if a rule denies every input before any rule allows or asks.
         """
         denied = {normalize(tool) for tool, rules in self.rules.items() if _denies_all(rules)}
         tools = tuple(universe)
@@ -705,7 +703,7 @@ def _denies_all(rules: Iterable[SessionRule]) -> bool:
 
 @frozen
 class ZephSession:
-    """The gates that every call of a session passes."""
+    """The gates of one session."""
 
     policy: SessionPermissions | None = None
     trust: TrustLevel | None = None
@@ -713,12 +711,12 @@ class ZephSession:
     scope: ToolScope | None = None
     peers: bool = False  # whether agents get tools to talk to one another
     rules: PolicyEnforcer | None = None
-    env: tuple[str, ...] = ()  # environment variables that are set, for conditions of rules
+    env: tuple[str, ...] = ()  # environment variables that are set
     grants: PermissionGrants = PermissionGrants()
     blocked: tuple[BlockedCommand, ...] = ()  # refused by the shell, whatever rules allow
 
     def rule_sets(self, dialect: Dialect, cap: TrustLevel | None = None) -> tuple[RuleSet, ...]:
-        """Return the rule sets of the gates; *cap* is a cap on the trust of the caller."""
+        """Return the rule sets of the gates; *cap* limits the trust of the caller."""
         sets = []
         if self.rules is not None:
             trust = effective_trust(self.trust or TrustLevel.TRUSTED, cap)
@@ -738,12 +736,12 @@ class ZephSession:
         return tuple(sets)
 
 
-# Opens the file of that name.
+# Opens a file by name.
 Open = Callable[[str], Source]
 
 
 def session_at(root: Fields, opened: Open) -> tuple[ZephSession, list[ReadFile], list[Finding]]:
-    """Return session, named files and findings of a configuration; mistakes are noted in *root*."""
+    """Return session, files and findings of a configuration; *root* collects the mistakes."""
     files: list[ReadFile] = []
     tools, security = root.below("tools"), root.below("security")
     if tools.node is None and security.node is None:
@@ -762,7 +760,7 @@ def session_at(root: Fields, opened: Open) -> tuple[ZephSession, list[ReadFile],
             source = opened(name)
             files.append(ReadFile(source.name, "policy"))
             rules = read_rules(source)
-        # Rules that deny hold in every environment, since none is known here.
+        # The environment is unknown, so deny rules apply in every one.
         held = (evolve(rule, env=()) if rule.effect is Effect.DENY else rule for rule in rules)
         return evolve(session, rules=PolicyEnforcer.of(held, default)), files, []
     except PolicyError as error:
@@ -772,13 +770,13 @@ def session_at(root: Fields, opened: Open) -> tuple[ZephSession, list[ReadFile],
         return evolve(session, rules=NOTHING), files, [*findings]
 
 
-# Used if the policy rules cannot be read, since those might deny any call.
+# For unreadable policy rules, which might deny any call.
 NOTHING: Final = PolicyEnforcer.of(())
 _ALL_DENIED: Final = "every call is denied here, since the policy rules cannot be read"
 
 
 def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
-    """Return the rules of each tool: ``permissions``, or else the lists of the shell."""
+    """Return the rules of ``permissions``, or else of the lists of the shell."""
     blocked, confirmed = shell.texts("blocked_commands"), shell.optional_texts("confirm_patterns")
     if tools.entry("permissions") is None:
         asked = PROGRAMS["confirmed"] if confirmed is None else confirmed
@@ -792,13 +790,13 @@ def _permissions(tools: Fields, shell: Fields) -> SessionPermissions:
                 item.missing("action")
             text, effect = item.text("pattern"), item.choice("action", Effect.ASK, Effect)
             own.append(SessionRule(text, effect, item.node.span if item.node else None))
-    # The shell asks for every command if no rules are for it.
+    # Without rules the shell asks for every command.
     rules.setdefault("bash", [SessionRule("*", Effect.ASK)])
     return SessionPermissions(rules=rules)
 
 
 def _blocked(shell: Fields) -> list[BlockedCommand]:
-    """Return the commands that the shell refuses, whatever rules allow."""
+    """Return the commands that the shell always refuses."""
     allowed = {text.strip().lower() for text in shell.texts("allowed_commands")}
     written = shell.texts("blocked_commands")
     found: list[BlockedCommand] = [(t, None) for t in PROGRAMS["blocked"] if t not in allowed]

@@ -1,4 +1,4 @@
-"""Starting agents: contexts, the checks in the order of Zeph, tables, and the two readings."""
+"""Starts of agents in Zeph: contexts, checks in its order, and the two readings."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class DelegationMode(enum.Enum):
 
 
 class Forward(enum.Enum):
-    """What an agent hands on to those it starts; a field that is missing restricts nothing."""
+    """The context that an agent hands on; a field without a value restricts nothing."""
 
-    NOTHING = "none"  # nothing, as in Zeph, where no caller copies the fields
-    RECEIVED = "copy_received"  # the context that it got
-    EFFECTIVE = "effective"  # the tools that it may call
+    NOTHING = "none"  # no field is copied, as in Zeph
+    RECEIVED = "copy_received"  # a copy of the context of the agent
+    EFFECTIVE = "effective"  # that copy, with the tools that the agent may call
 
 
 def _names(names: Iterable[str] | None) -> frozenset[str] | None:
@@ -80,9 +80,9 @@ def _names(names: Iterable[str] | None) -> frozenset[str] | None:
 
 @frozen
 class SpawnContext:
-    """The context that a started agent gets. The default is that of the session: no restriction.
+    """The context of a started agent. The default, that of the session, restricts nothing.
 
-    In the inherited list None is every tool, and the empty set is no tool.
+    As the inherited list, None is every tool and the empty set is no tool.
     """
 
     max_trust_level: TrustLevel | None = None  # None is no cap
@@ -94,8 +94,8 @@ class SpawnContext:
     content_isolation: frozenset[str] = frozenset()  # the protections of content in force
     mcp_tool_names: tuple[str, ...] = ()
     session_mcp_servers: tuple[str, ...] = ()  # servers whose tools its prompt lists
-    orchestrator_name: str | None = None  # its prompt names this one
-    orchestrator_role: str | None = None  # reports show it only beside a name
+    orchestrator_name: str | None = None  # named in its prompt
+    orchestrator_role: str | None = None  # reports show it after the name
     parent_provider_name: str | None = None
     parent_messages: tuple[str, ...] = ()  # not used
     parent_cancel: bool = False  # whether it ends with its parent
@@ -115,7 +115,7 @@ class SpawnContext:
             yield find("isolation-weakened", file=SESSION, name=name, of=to)
 
     def then(self, *, allowlist: frozenset[str] | None, forward: Forward) -> SpawnContext:
-        """Return the context of an agent that is started here; this one may call *allowlist*."""
+        """Return the context that an agent with this one, and *allowlist*, hands on."""
         if forward is Forward.NOTHING:
             return SpawnContext()
         inherited = self.inherited_tool_allowlist if forward is Forward.RECEIVED else allowlist
@@ -140,7 +140,7 @@ class AgentsConfig:
     default_disallowed_tools: tuple[str, ...] = ()  # denied to every agent
     default_memory_scope: MemoryScope | None = None  # of definitions without one
     allow_bypass_permissions: bool = False
-    worktree_manager: bool = False  # whether agents can have a worktree of their own
+    worktree_manager: bool = False  # whether agents can get a worktree
     bg_isolation: str = "worktree"  # ``none``, or how background agents are isolated
     # Name such as ``agents.default_memory_scope`` -> where it is written.
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
@@ -152,18 +152,18 @@ class AgentsConfig:
 
     @property
     def denied(self) -> Iterator[tuple[str, str, Span | None]]:
-        """Each tool denied to every agent, the rule that says so, and where it is written."""
+        """Each tool denied to every agent, with its rule and span."""
         for index, name in enumerate(self.default_disallowed_tools):
             span = self.spans.get(f"agents.default_disallowed_tools[{index}]")
             yield name, f"default_disallowed_tools: {name}", span
 
     def mode(self, definition: SubAgentDef) -> PermissionMode:
-        """Return the mode of an agent."""
+        """Return the permission mode of an agent."""
         mode = definition.permissions.permission_mode
         return self.default_permission_mode or mode if mode is PermissionMode.DEFAULT else mode
 
     def memory(self, definition: SubAgentDef) -> MemoryScope | None:
-        """Return where an agent keeps its memory, or None."""
+        """Return the memory scope of an agent, or None."""
         return definition.memory or self.default_memory_scope
 
     def disallowed(self, definition: SubAgentDef) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ class AgentsConfig:
 
 @frozen
 class SpawnUsage:
-    """The agents of a session: started so far, running, and about to start."""
+    """The numbers of agents of a session: started so far, running, and about to start."""
 
     spawned: int = 0
     active: int = 0
@@ -182,25 +182,25 @@ class SpawnUsage:
 
 @frozen
 class ZephOptions:
-    """How agents are started."""
+    """The profile, configuration and session in which agents start."""
 
     profile: ZephProfile = ZephProfile.ZEPH
     config: AgentsConfig = AgentsConfig()
-    context: SpawnContext = SpawnContext()  # of the agents that the session itself starts
+    context: SpawnContext = SpawnContext()  # of agents that the session starts
     usage: SpawnUsage = SpawnUsage()
     forward: Forward | None = None  # None is the behaviour of the profile
     session: ZephSession = ZephSession()
 
     @property
     def forwarding(self) -> Forward:
-        """What agents hand on."""
+        """The `Forward` in force."""
         if self.forward is not None:
             return self.forward
         return Forward.EFFECTIVE if self.profile is ZephProfile.SPEC else Forward.NOTHING
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Return whether a glob, of which the first ``*`` alone is a wildcard, matches a skill."""
+    """Return whether *pattern* matches a skill; only its first ``*`` is a wildcard."""
     prefix, star, suffix = pattern.partition("*")
     if not star:
         return pattern == name
@@ -209,7 +209,7 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> None:
-    """Raise HostError for ``**``, as Zeph does when it starts an agent with it."""
+    """Raise HostError for ``**``, as Zeph does when it starts the agent."""
     for key, globs in (("include", skills.include), ("exclude", skills.exclude)):
         for index, glob in enumerate(globs):
             if "**" in glob:
@@ -218,7 +218,7 @@ def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> N
 
 
 def sees(skills: SkillFilter, name: str) -> bool:
-    """Return whether the filter lets an agent see the skill *name*. Raises as `check_globs`."""
+    """Return whether *skills* shows an agent the skill *name*. Raises as `check_globs`."""
     check_globs(skills)
     included = not skills.include or any(matches(glob, name) for glob in skills.include)
     return included and not any(matches(glob, name) for glob in skills.exclude)
@@ -230,7 +230,7 @@ TOP: Final = SpawnContext()
 
 @frozen
 class Effective:
-    """The permissions that an agent is started with."""
+    """The permissions of a started agent."""
 
     definition: SubAgentDef
     tools: ToolPolicy  # its lists, narrowed by the inherited list, before memory adds tools
@@ -243,7 +243,7 @@ class Effective:
 
     @property
     def allowlist(self) -> frozenset[str] | None:
-        """The tools that its lists allow, to be handed on; None is every tool."""
+        """The tools that its lists allow and that it hands on; None is every tool."""
         allow, deny = self.tools.allow, self.tools.deny
         left = _without(allow or (), deny or (), star=True)
         return frozenset(left) if self.tools.restricts else None
@@ -251,7 +251,7 @@ class Effective:
 
 @frozen
 class SubAgentManager:
-    """A session that starts agents, which have these names."""
+    """The checks of a session that starts agents; *definitions* is name -> definition."""
 
     definitions: Mapping[str, SubAgentDef] = field(hash=False)
     config: AgentsConfig = AgentsConfig()
@@ -260,7 +260,7 @@ class SubAgentManager:
     def check_spawn(
         self, name: str, context: SpawnContext = TOP, *, parent: SubAgentDef | None = None
     ) -> Effective:
-        """Return the permissions of a started agent; raise the first check that fails."""
+        """Return the permissions of the agent *name*; raise HostError if a check fails."""
         config = self.config
         self._check_session(name, context.origin)
         depth, most = context.spawn_depth, config.max_spawn_depth
@@ -281,27 +281,27 @@ class SubAgentManager:
         return effective
 
     def check_resume(self, name: str, context: SpawnContext = TOP) -> Effective:
-        """Return the permissions of a resumed agent; raise the first check that fails.
+        """Return the permissions of a resumed agent; raise HostError if a check refuses it.
 
-        The checks are those of an explicit start, but for depth and reserved agents. No tool of a
-        memory is added, and no denial of a worktree.
+        The checks are those of an explicit start, without depth and reserved agents. Memory adds no
+        tool, and a worktree no denial.
         """
         self._check_session(name, SpawnOrigin.EXPLICIT)
         return self._admitted(name, context, self.usage.active)
 
     def _check_session(self, name: str, origin: SpawnOrigin) -> None:
-        """Refuse any start that the configuration does not delegate, or has no budget for."""
+        """Raise HostError if the mode of delegation, or the number of starts, refuses *name*."""
         mode, most = self.config.effective_delegation_mode, self.config.max_spawns_per_session
         asked = mode is DelegationMode.EXPLICIT_REQUEST_ONLY and origin is SpawnOrigin.EXPLICIT
         if mode is not DelegationMode.PROACTIVE and not asked:
-            # Zeph prints members as ``ExplicitRequestOnly``.
+            # Zeph prints modes as ``ExplicitRequestOnly``.
             shown, by = (str(one.value).title().replace("_", "") for one in (mode, origin))
             raise refused("DelegationDenied", mode=shown, origin=by, agent=name)
         if most and self.usage.spawned >= most:
             raise refused("SessionSpawnLimit", spawned=self.usage.spawned, most=most)
 
     def _admitted(self, name: str, context: SpawnContext, busy: int) -> Effective:
-        """Return the agent *name*, narrowed by *context*, where *busy* others run."""
+        """Return the agent *name*, narrowed by *context*; raise HostError if it may not run."""
         definition, config = self.definitions.get(name), self.config
         if definition is None:
             raise refused("NotFound", name=name)
@@ -323,7 +323,7 @@ class SubAgentManager:
 
 
 def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
-    """Return *tools* narrowed to those *inherited*, compared as ids; None is no restriction."""
+    """Return *tools* narrowed to the ids *inherited*; None is no restriction."""
     if inherited is None:
         return tools
     wanted = {normalize(name): name for name in sorted(inherited)}
@@ -334,7 +334,7 @@ def propagate(tools: ToolPolicy, inherited: Iterable[str] | None) -> ToolPolicy:
 
 
 def _without(names: Iterable[str], denied: Iterable[str], *, star: bool) -> tuple[str, ...]:
-    """Return *names* without *denied*, among which a *star* may deny every tool (issue 970)."""
+    """Return *names* without *denied*. If *star*, a denied ``*`` is every tool (issue 970)."""
     gone = set(map(normalize, denied))
     kept = () if star and "*" in gone else names
     return tuple(name for name in kept if normalize(name) not in gone)
@@ -352,7 +352,7 @@ def memory_grants(tools: ToolPolicy, disallowed: Iterable[str]) -> tuple[str, ..
 def _plan_rules(
     mode: PermissionMode, definition: SubAgentDef, dialect: Dialect
 ) -> Iterator[RuleSet]:
-    """Yield the rules of the mode: ``plan`` denies every tool, but agents can be started."""
+    """Yield the rules of ``plan``: it denies every tool but the start of agents."""
     if mode is PermissionMode.PLAN:
         place = definition.place("permissions.permission_mode")
         stops = Entry("*", Effect.DENY, rule="permission_mode: plan", place=place)
@@ -369,7 +369,7 @@ def _enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet
         entries += (Entry(name, Effect.ALLOW, rule="peer messages") for name in GROUPS["peers"])
     listed = [*_list_entries(effective, options)]
     if effective.tools.allow is not None and effective.memory is not None:
-        listed += _remembering(definition, effective.memory, effective.added)
+        listed += _memory_entries(definition, effective.memory, effective.added)
     if not restricts and not listed and entries == [STARTING]:
         entries = []  # the lists restrict nothing
     default = Effect.DENY if restricts else Effect.ALLOW
@@ -380,7 +380,7 @@ def _enforced_rules(effective: Effective, options: ZephOptions) -> tuple[RuleSet
 
 
 def _spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[Entry]:
-    """Yield the entries of ``allowed_spawns``: these agents, and no other."""
+    """Yield entries that allow the start of the agents *allowed*, and deny all others."""
     for index, name in enumerate(allowed):
         rule, place = f"allowed_spawns: {name}", definition.place(f"allowed_spawns[{index}]")
         yield Entry(SPAWN_TOOL, Effect.ALLOW, Pattern.exactly(name), rule=rule, place=place)
@@ -388,7 +388,7 @@ def _spawn_entries(definition: SubAgentDef, allowed: Iterable[str]) -> Iterator[
     yield Entry(SPAWN_TOOL, Effect.DENY, rule="allowed_spawns", place=place)
 
 
-def _remembering(
+def _memory_entries(
     definition: SubAgentDef, scope: MemoryScope, added: Iterable[str]
 ) -> Iterator[Entry]:
     """Yield the entries of the tools that a memory adds."""
@@ -398,9 +398,9 @@ def _remembering(
 
 
 def _list_entries(effective: Effective, options: ZephOptions) -> Iterator[Entry]:
-    """Yield an entry for each place of an id in the lists in force; stars count in issue 970."""
+    """Yield an entry for each place of an id in the lists in force."""
     written: dict[tuple[str, Effect], list[tuple[str, Place | None]]] = {}
-    for name, effect, rule, place in _named(effective.definition, options.config):
+    for name, effect, rule, place in _listed_names(effective.definition, options.config):
         written.setdefault((normalize(name), effect), []).append((rule, place))
     wild, tools = options.profile is ZephProfile.ISSUE_970, effective.tools
     denied = (*effective.disallowed, *(tools.deny or ()))
@@ -412,10 +412,10 @@ def _list_entries(effective: Effective, options: ZephOptions) -> Iterator[Entry]
                 yield Entry(tool, effect, rule=rule, place=place)
 
 
-def _named(
+def _listed_names(
     definition: SubAgentDef, config: AgentsConfig
 ) -> Iterator[tuple[str, Effect, str, Place | None]]:
-    """Yield every name in the lists of the definition and of the configuration, and its rule."""
+    """Yield name, effect, rule and place of all items in lists of definition and configuration."""
     for name, effect, span in definition.named_tools:
         yield name, effect, name, place_of(span)
     for name, rule, span in config.denied:
@@ -425,14 +425,13 @@ def _named(
 def _declared_rules(
     definition: SubAgentDef, profile: ZephProfile, config: AgentsConfig
 ) -> tuple[RuleSet, ...]:
-    """Return the rule sets that a definition declares, all of which hold.
+    """Return the rule sets that a definition declares, which are met.
 
-    ``Bash(cargo *)`` matches commands of cargo, ``web_*`` tools with that start, ``mcp__github``
-    all of a server, ``Task(explore)`` a start; ``shell`` is bash. A parent can narrow what a memory
-    adds.
+    Names mean what people expect: ``Bash(cargo *)`` matches commands of cargo, ``web_*`` tools that
+    begin so, ``mcp__github`` all tools of a server, ``Task(explore)`` the start of an agent.
     """
     listed: dict[Effect, list[Entry]] = {effect: [] for effect in Effect}
-    for name, effect, rule, place in _named(definition, config):
+    for name, effect, rule, place in _listed_names(definition, config):
         listed[effect] += _read_name(name, effect, rule=rule, place=place)
     if definition.permissions.worktree:
         place, rule = definition.place("permissions.worktree"), "worktree: true"
@@ -443,7 +442,7 @@ def _declared_rules(
     if allow or (allow is not None and profile is not ZephProfile.ISSUE_970):
         if scope := config.memory(definition):
             added = memory_grants(definition.tools, config.disallowed(definition))
-            listed[Effect.ALLOW] += _remembering(definition, scope, added or ())
+            listed[Effect.ALLOW] += _memory_entries(definition, scope, added or ())
         sets.append(_only(listed[Effect.ALLOW]))
     if (spawns := _spawns(definition)).entries:
         sets.append(spawns)
@@ -451,14 +450,14 @@ def _declared_rules(
 
 
 def _only(entries: Iterable[Entry]) -> RuleSet:
-    """Return the rules of a list of the only tools that an agent has."""
+    """Return the rule set of an allow list, which denies all other tools."""
     return RuleSet((STARTING, *entries), Effect.DENY, DECLARED, Reason.UNAVAILABLE)
 
 
 def _read_name(
     name: str, effect: Effect, *, rule: str, place: Place | None = None
 ) -> tuple[Entry, ...]:
-    """Return the entries of a name; one that is not read grants nothing, or denies its tool."""
+    """Return the entries of *name*. If it is unreadable, it grants nothing or denies its tool."""
     tool = normalize(name).removeprefix("builtin:")
     if not tool or tool == "task":
         return ()
@@ -488,7 +487,7 @@ _READERS: dict[ArgumentKind, Callable[[str], tuple[Pattern, ...]]] = {
 
 
 def _spawns(definition: SubAgentDef) -> RuleSet:
-    """Return the rules on starting agents: ``allowed_spawns``, and ``Task(a, b)`` in lists."""
+    """Return the rules on starts of agents: ``allowed_spawns``, and ``Task(a, b)`` in lists."""
     found: list[Entry] = []
     for name, effect, span in definition.named_tools:
         if normalize(name) == "task":
@@ -509,12 +508,12 @@ def _spawns(definition: SubAgentDef) -> RuleSet:
     return RuleSet((*denied, *granted), Effect.ALLOW, DECLARED)
 
 
-# The session, which starts agents and is not one.
+# The session, as the root of chains.
 MAIN: Final = "main"
 
 
 class SpawnRefused(SpawnDenied):
-    """A check of Zeph refuses to start an agent."""
+    """A check of Zeph refused to start an agent."""
 
     def __init__(self, agent: str, link: str, error: HostError) -> None:
         # `DelegationDenied` is the reason `delegation-denied`.
@@ -530,7 +529,7 @@ def _table(sets: tuple[RuleSet, ...], link: str, bounds: Bounds = Bounds()) -> T
 
 
 def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOptions) -> Attenuated:
-    """Return the attenuated reading: the session, and what every agent of a chain declares."""
+    """Return the attenuated reading: the gates of the session, met with each declaration."""
     context = options.context
     cap = context.max_trust_level
     sets = options.session.rule_sets(ENFORCED, cap)
@@ -549,30 +548,30 @@ def declared_reading(definitions: Mapping[str, SubAgentDef], options: ZephOption
         name: _table(_declared_rules(definition, options.profile, options.config), name)
         for name, definition in definitions.items()
     }
-    # The session starts the first agent of every chain, so its table bounds that agent.
+    # The session starts each root, and so bounds it.
     roots = {name: attenuate(session, table) for name, table in tables.items()}
     return Attenuated(tables, {**roots, MAIN: session})
 
 
 @frozen
 class ZephState:
-    """The state of Zeph at a position of a chain."""
+    """The state of Zeph at the end of a chain."""
 
-    context: SpawnContext  # that the agent got
+    context: SpawnContext  # of the agent
     allowlist: frozenset[str] | None = None  # the tools of its lists; None is every tool
-    trust: TrustLevel | None = None  # the last cap on the gate of trust, which all agents share
+    trust: TrustLevel | None = None  # the last cap; all agents share the gate of trust
     agent: str = ""  # "" is the session
 
 
 def enforced_reading(
     definitions: Mapping[str, SubAgentDef], options: ZephOptions | None = None
 ) -> EnforcedReading:
-    """Return the enforced reading: the lists of the agent itself, and its context."""
+    """Return the enforced reading: the gates, the lists of the last agent, and its context."""
     options = options or ZephOptions()
     manager = SubAgentManager(definitions, options.config, options.usage)
 
     def handed(state: ZephState) -> SpawnContext:
-        """Return the context of the agents that are started at *state*."""
+        """Return the context of agents started at *state*."""
         start = state.context.then(allowlist=state.allowlist, forward=options.forwarding)
         return start if state.agent else state.context
 
@@ -587,7 +586,7 @@ def enforced_reading(
         return root if agent == MAIN else evolve(step(root, agent), depth=0)
 
     @cache
-    def started(agent: str, starter: str, context: SpawnContext, trust: TrustLevel | None) -> Link:
+    def spawned(agent: str, starter: str, context: SpawnContext, trust: TrustLevel | None) -> Link:
         effective = manager.check_spawn(agent, context, parent=definitions.get(starter))
         trust = trust if effective.trust is None else effective.trust
         after = ZephState(context, effective.allowlist, trust, agent)
@@ -596,10 +595,10 @@ def enforced_reading(
     def step(parent: Link, agent: str) -> Link:
         state = parent.state if isinstance(parent.state, ZephState) else ZephState(options.context)
         starter = definitions.get(state.agent)
-        # All that the result needs of the starter: its context, and its `allowed_spawns`.
+        # The start depends on the starter only through its context and `allowed_spawns`.
         listed = state.agent if starter is not None and starter.allowed_spawns is not None else ""
         try:
-            link = started(agent, listed, handed(state), state.trust)
+            link = spawned(agent, listed, handed(state), state.trust)
         except HostError as error:
             if error.kind == "NotFound":
                 raise KeyError(agent) from None
@@ -616,7 +615,7 @@ def resume(
     agent: str,
     context: SpawnContext | None = None,
 ) -> Link:
-    """Return the link of *agent* when it resumes with *context*. Raises as `check_resume`."""
+    """Return the link of *agent*, resumed with *context*. Raises as `check_resume`."""
     manager = SubAgentManager(definitions, options.config, options.usage)
     effective = manager.check_resume(agent, context or TOP)
     after = ZephState(context or TOP, effective.allowlist, effective.trust, agent)

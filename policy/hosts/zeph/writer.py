@@ -1,7 +1,7 @@
 """Writes a project as definitions of Zeph.
 
-Zeph decides by lists of tools, so a tool of which only some calls are allowed is left out. The
-agent that starts the others becomes a definition too, since the session is not in these files.
+Zeph decides by lists of tools, so a tool is left out if only some of its calls are allowed. The
+root becomes a definition too, since these files do not contain the session.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from policy.hosts.zeph.definition import (
 )
 from policy.hosts.zeph.spawning import MAIN
 
-# Zeph has no list of the agents that an agent may start, and counts depth from each started agent
-# again. So only a person starts agents, from the session.
+# Zeph has no list of the agents that an agent may start, and counts depth anew at each start. So
+# only a person may start agents, from the session.
 _CONFIG: Final = """\
 [agents]
 enabled = true
