@@ -1,1 +1,1 @@
-"""Where policies are read from: folders, single files, revisions of a repository."""
+"""Reads policies from folders, single files and revisions of a repository."""

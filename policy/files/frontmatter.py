@@ -1,4 +1,4 @@
-"""The header of a Markdown file, from its first line: between ``---`` (YAML) or ``+++`` (TOML)."""
+"""Splits the front matter of Markdown files, between ``---`` (YAML) or ``+++`` (TOML)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policy.files.text import BYTE_ORDER_MARK
 
 
 class HeaderLanguage(enum.Enum):
-    """The language of a header."""
+    """The language of front matter."""
 
     YAML = "yaml"
     TOML = "toml"
@@ -21,7 +21,7 @@ class HeaderLanguage(enum.Enum):
 
 @frozen
 class FrontMatter:
-    """A file taken apart: its first fence, the lines between the fences, and what follows both."""
+    """The parts of a file: its first fence, the lines between the fences, and the body."""
 
     kind: HeaderLanguage
     opening: Span
@@ -35,7 +35,7 @@ _LINE_BREAK: Final = re.compile(r"[ \t]*(?:\r?\n)?")
 
 
 def split_front_matter(source: Source) -> FrontMatter | None:
-    """Return the parts of *source*, None without a fence; raise PolicyError if it is not closed."""
+    """Return the parts of *source*, None without a fence; raise PolicyError for an open one."""
     text = source.text
     start = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
     opening = _OPENING.match(text, start)
@@ -63,7 +63,7 @@ def _next_line(text: str, offset: int) -> int:
     return found.end() if found else offset
 
 
-# What people leave above a header, or write instead of its first line.
+# Text that people leave above front matter, or write in place of its fence.
 _LATE: Final = re.compile(
     r"(?:[\s\ufeff]|<!--(?:(?!-->).)*+-->|\#[^\n]*\n|```[a-z]*\n)*+"
     r"(?P<fence>-{2,}|\u2014-?|\u2013-?)[ \t]*\r?\n(?=[A-Za-z_-]+:)",
@@ -72,7 +72,7 @@ _LATE: Final = re.compile(
 
 
 def misplaced_front_matter(source: Source) -> PolicyError | None:
-    """Return what is wrong with a header that `split_front_matter` takes for none."""
+    """Return the mistake in front matter that `split_front_matter` does not find, or None."""
     found = _LATE.match(source.text)
     if not found or _OPENING.match(source.text):
         return None

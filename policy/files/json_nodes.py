@@ -1,7 +1,7 @@
-"""JSON as RFC 8259 defines it, to nodes with places; of a repeated key the last one counts.
+"""Reads JSON (RFC 8259) as nodes with spans. Of a repeated key the last one counts.
 
-The scanner keeps its own stack, so it is linear and its depth is a number. `json_mistakes.toml`
-says what is wrong where it stops.
+The scanner has an explicit stack, so it takes linear time and `limits.NESTING` bounds its depth.
+`json_mistakes.toml` has the messages for mistakes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from policy.files.text import BYTE_ORDER_MARK, cite, has_byte_order_mark
 
 
 def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
-    """Return strict JSON, perhaps behind a *byte_order_mark*; raise PolicyError for all else."""
+    """Return the value in *source*; raise PolicyError unless it is strict JSON."""
     if has_byte_order_mark(source) and not byte_order_mark:
         raise PolicyError(
             "the file starts with a byte order mark, which is not JSON",
@@ -30,8 +30,8 @@ def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
     return _Scanner(source).document()
 
 
-# One token. The groups are numbered, and the number says what it is. Nothing
-# here can be matched in two ways, and `*+` never gives back what it took.
+# One token; the number of the group is its kind. No text matches in two ways, and `*+` never
+# backtracks.
 _TOKEN: Final = re.compile(
     r"""[ \t\n\r]*+(?:
         "([^"\\\x00-\x1f]*+)"                                           # 1: as it is
@@ -47,7 +47,7 @@ _PLAIN, _ESCAPED, _MARK, _NUMBER, _WORD, _END = range(1, 7)
 
 _STRINGS: Final = frozenset({_PLAIN, _ESCAPED})
 
-# What may come next: what a person calls it, and the tokens that it may be.
+# Position -> its name in messages, and the tokens that may come there.
 _EXPECTED: Final = {
     "value": ("a value", _STRINGS | {_MARK, _NUMBER, _WORD}),
     "key": ("a key in double quotes", _STRINGS | {_MARK}),
@@ -85,7 +85,7 @@ class _Scanner:
         return node
 
     def value(self) -> Node | None:
-        """Return the next value, or None where a list or object starts, which comes at its end."""
+        """Return the next value; None at the start of a list or object, which `close` returns."""
         level = self.open[-1] if self.open else None
         if level is not None and level.keyed:
             found = self.token("key", "}")
@@ -112,7 +112,7 @@ class _Scanner:
         return ScalarNode(_WORDS[span.text] if found.lastindex == _WORD else _number(span), span)
 
     def after(self, node: Node) -> Node | None:
-        """Add *node* where it belongs; return what its end closes, if anything."""
+        """Add *node* to the open list or object; return that if it ends here, else None."""
         level = self.open[-1]
         level.add(node)
         found = self.token("next", ",}" if level.keyed else ",]")
@@ -124,13 +124,13 @@ class _Scanner:
         return level.closed(self.source.span(level.start, self.at))
 
     def string(self, found: re.Match[str]) -> ScalarNode:
-        """Return the string that was found."""
+        """Return the string token *found* as a node."""
         span = self.source.span(self.start, self.at)
         value = found[_PLAIN] if found.lastindex == _PLAIN else _unescaped(span)
         return ScalarNode(value, span, quoted=True)
 
     def token(self, expected: str, marks: str = "") -> re.Match[str]:
-        """Return the next token: what is *expected*, and of *marks* if it is a mark."""
+        """Return the next token, one *expected* here; if it is a mark, one of *marks*."""
         found = _TOKEN.match(self.text, self.at)
         kind = found.lastindex or _END if found else _END
         if (
@@ -147,7 +147,7 @@ class _Scanner:
         return found
 
     def fail(self, expected: str) -> NoReturn:
-        """Raise what is wrong with the next token, where *expected* should come."""
+        """Raise the PolicyError for the next token, in place of which *expected* should come."""
         level = self.open[-1] if self.open else None
         unclosed, wanted = "", _EXPECTED[expected][0]
         where = {expected, "text"} if expected in ("value", "key") else {expected}
@@ -166,13 +166,13 @@ class _Scanner:
                 self.source.span(last, last),
                 help="write `{}` for nothing" if is_empty else unclosed,
             )
-        from policy.language import mistakes  # noqa: PLC0415  # for mistakes alone
+        from policy.language import mistakes  # noqa: PLC0415  # only for mistakes
 
         said = {"expected": wanted, "unclosed": unclosed}
         found = mistakes.explained(
             _MISTAKES, self.text, start, len(self.text), where=where, said=said
         )
-        assert found is not None  # noqa: S101  # the last form is that of any text
+        assert found is not None  # noqa: S101  # the last form matches any text
         span = self.source.span(found.start, found.end)
         raise PolicyError(found.message, span, help=found.help)
 
@@ -189,7 +189,7 @@ def _number(span: Span) -> int | float:
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-# As far as every escape is one, and no half of a character.
+# Matches valid escapes, without unpaired surrogates.
 _ESCAPED_TEXT: Final = re.compile(
     r"""(?:[^\\] | \\(?: ["\\/bfnrt]
       | u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}

@@ -1,4 +1,4 @@
-"""A document with places, and the shapes that its values must have."""
+"""Nodes of documents with spans, and the shapes that their values must have."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from policy.core import expressions as re
 from policy.core.source import Span
 from policy.core.values import define, field, frozen
 
-# Values in one document, more than twice the rules of a file. Sixteen megabytes of
-# ``1,`` would fill a gigabyte with nodes.
+# The most values in one document, since 16 MB of ``1,`` would fill 1 GB with nodes.
 VALUES: Final = 500_000
 
-# Digits of a number; beyond this Python itself refuses to make one of text.
+# The most digits of a number that Python converts.
 DIGITS: Final = 4000
 
 Value = str | int | float | bool | None
@@ -23,7 +22,7 @@ Value = str | int | float | bool | None
 
 @frozen
 class ScalarNode:
-    """A string, number, truth value or null, and the text it was read from."""
+    """A string, number, boolean or null, with its span."""
 
     value: Value
     span: Span = field(eq=False, repr=False)
@@ -44,7 +43,7 @@ class ScalarNode:
         return self.span.text
 
     def content_span(self) -> Span | None:
-        """Return the span of the value without its quotes; None where it is written otherwise."""
+        """Return the span of the value without quotes; None if the text spells it differently."""
         span, raw = self.span, self.span.text
         if self.quoted and raw[1:-1] == self.value:
             return Span(span.source, span.start + 1, span.end - 1)
@@ -53,7 +52,7 @@ class ScalarNode:
         return None
 
     def part(self, start: int, end: int) -> Span:
-        """Return where characters *start* to *end* of the value are written, or the whole."""
+        """Return the span of the characters *start* to *end* of the value, or else of all of it."""
         content = self.content_span()
         if content is not None:
             return Span(content.source, content.start + start, content.start + end)
@@ -66,7 +65,7 @@ class ScalarNode:
 
     @cached_property
     def _offsets(self) -> list[int] | None:
-        """Where each character of an escaped value starts in the raw text."""
+        """The offset in the raw text of each character of an escaped value."""
         if not self.quoted or not isinstance(self.value, str):
             return None
         raw = self.raw
@@ -75,7 +74,7 @@ class ScalarNode:
         return [*offsets, len(raw) - 1] if len(offsets) == len(self.value) else None
 
 
-# What one character of a value may be written as, by the quote around it.
+# Quote -> the spellings of one character of the value.
 _WRITTEN: Final = {
     '"': re.compile(
         r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -96,20 +95,20 @@ class SequenceNode:
 
 @frozen
 class NodeEntry:
-    """A key and its value; the key is a `ScalarNode` so that a place in it can be shown."""
+    """A key and its value, both with spans."""
 
     key: ScalarNode
     value: Node
 
     @property
     def name(self) -> str:
-        """The key as text; every reader refuses keys that are not."""
+        """The key as text; readers refuse other keys."""
         return str(self.key.value)
 
 
 @frozen
 class MappingNode:
-    """Entries in the order written; a key may be there twice, and the last one counts."""
+    """Entries in the order written; of a repeated key the last one counts."""
 
     entries: tuple[NodeEntry, ...]
     span: Span = field(eq=False, repr=False)
@@ -123,7 +122,7 @@ class MappingNode:
         return self._last.get(name)
 
     def get(self, name: str) -> Node | None:
-        """Return the value of *name*, or None where there is no such key."""
+        """Return the value of *name*, or None without such a key."""
         entry = self._last.get(name)
         return entry.value if entry else None
 
@@ -140,7 +139,7 @@ Node = ScalarNode | SequenceNode | MappingNode
 
 @define
 class OpenNode:
-    """A list or mapping whose end has not come yet."""
+    """A list or mapping that a reader has not closed."""
 
     start: int
     keyed: bool
@@ -158,7 +157,7 @@ class OpenNode:
 
     @property
     def end(self) -> int:
-        """Where the last child ends."""
+        """The offset of the end of the last child."""
         if self.entries:
             return self.entries[-1].value.span.end
         return self.items[-1].span.end if self.items else self.start
@@ -171,7 +170,7 @@ class OpenNode:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield *node* and all below it, in the order of the text."""
+    """Yield *node* and its descendants, in the order of the text."""
     waiting = [node]
     while waiting:
         current = waiting.pop()
@@ -209,7 +208,7 @@ def plain(node: Node) -> object:
 
 
 def describe(node: Node) -> str:
-    """Return what a person calls *node*: ``a list``, ``a mapping``, ``the number `5` ``."""
+    """Return the name of *node* in messages: ``a list``, ``a mapping``, ``the number `5` ``."""
     match node:
         case SequenceNode():
             return "a list"
@@ -229,7 +228,7 @@ def describe(node: Node) -> str:
 
 @frozen
 class ShapeMistake:
-    """A value that is not what was expected, and where it is."""
+    """A value of another shape than expected, with its span."""
 
     wanted: str
     name: str
@@ -237,11 +236,11 @@ class ShapeMistake:
 
     @property
     def message(self) -> str:
-        """What is wrong, in a line."""
+        """The message in one line."""
         return f"expected {self.wanted} for {self.name}, found {describe(self.node)}"
 
 
-# A whole number beyond is none that every program reads as it is written.
+# The largest whole number that every program reads exactly.
 _WHOLE: Final = 2**53 - 1
 _ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]*://.")
 _TIME: Final = re.compile(r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9]\Z")
@@ -258,7 +257,7 @@ def _text(form: re.Pattern[str]) -> Callable[[Value], bool]:
 
 
 class ValueKind(enum.Enum):
-    """A value without others below it: what people call it, and which values are of it."""
+    """The shape of a scalar: its name in messages, and a test of values."""
 
     TEXT = "a string", lambda value: isinstance(value, str)
     TRUTH = "true or false", lambda value: isinstance(value, bool)
@@ -281,7 +280,7 @@ class ValueKind(enum.Enum):
 
     @property
     def wanted(self) -> str:
-        """What people call it."""
+        """Its name in messages."""
         return self.value[0]
 
 
@@ -300,7 +299,7 @@ class OneWord:
 
 @frozen
 class ListOf:
-    """A list whose every item has one shape."""
+    """A list whose items have one shape."""
 
     item: ValueShape
     wanted: str = "a list"
@@ -308,7 +307,7 @@ class ListOf:
 
 @frozen
 class MappingOf:
-    """An object of names that anybody chooses, whose every value has one shape."""
+    """An object with any keys, whose values have one shape."""
 
     value: ValueShape
     wanted: str = "an object"
@@ -316,16 +315,16 @@ class MappingOf:
 
 @frozen
 class ObjectOf:
-    """An object with keys of its own; other keys may hold anything."""
+    """An object with known keys; other keys may have any value."""
 
-    fields: Mapping[str, ValueShape]  # what each key must be where it is there
-    needed: tuple[str, ...] = ()  # the keys that must be there
+    fields: Mapping[str, ValueShape]  # key -> the shape of its value, if present
+    needed: tuple[str, ...] = ()  # the keys that must be present
     wanted: str = "an object"
 
 
 @frozen
 class AnyOf:
-    """What has one of some shapes, in the order in which messages list them."""
+    """A value of one of several shapes, in the order of messages."""
 
     shapes: tuple[ValueShape, ...]
 
@@ -339,7 +338,7 @@ ValueShape = ValueKind | OneWord | ListOf | MappingOf | ObjectOf | AnyOf
 
 
 def shape_mistakes(shape: ValueShape, node: Node, name: str) -> Iterator[ShapeMistake]:
-    """Yield where *node*, the value of the key *name*, is something else than *shape*."""
+    """Yield each mistake of *node*, the value of the key *name*, against *shape*."""
     match shape, node:
         case (ValueKind(), ScalarNode(value=value)) if shape.value[1](value):
             pass
@@ -355,7 +354,7 @@ def shape_mistakes(shape: ValueShape, node: Node, name: str) -> Iterator[ShapeMi
             yield from _of_keys(shape, node, name)
         case AnyOf(shapes=shapes), _:
             found = [list(shape_mistakes(each, node, name)) for each in shapes]
-            if all(found):  # what is wrong by the shape that fits best
+            if all(found):  # report the shape that fits best
                 inside = [each for each in found if all(one.node is not node for one in each)]
                 wrong = ShapeMistake(shape.wanted, f"`{name}`", node)
                 yield from min(inside, key=len) if inside else [wrong]

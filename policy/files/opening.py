@@ -1,4 +1,4 @@
-"""Where files come from, and which of those that look like policies no host reads."""
+"""Opens trees by name, and finds files that look like policies of hosts."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from policy.files.trees import Folder, Problem, SingleFile, Tree, missing
 
 @frozen
 class Overlay(Tree):
-    """A tree with other contents at some paths; None where it has no such file any more."""
+    """A tree with other *contents* at some paths; None is a removed file."""
 
     tree: Tree
     contents: Mapping[str, bytes | None] = field(repr=False)
-    name: str = ""  # what people call it, if not as the tree below
+    name: str = ""  # in messages; by default that of *tree*
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """Its name in messages."""
         return self.name or self.tree.label
 
     @property
     def root(self) -> Path | None:
-        """The folder of the tree below."""
+        """The folder of the underlying tree."""
         return self.tree.root
 
     def paths(self) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ class Overlay(Tree):
         return tuple(sorted(path for path in paths if self.contents.get(path, b"") is not None))
 
     def problems(self) -> tuple[Problem, ...]:
-        """Return what is there and was not looked at."""
+        """Return the problems of the underlying tree."""
         return self.tree.problems()
 
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
@@ -59,7 +59,7 @@ def open_tree(text: str, folder: str | Path = ".") -> Tree:
     path = _path(text)
     if path is not None:
         return Folder(path) if path.is_dir() else SingleFile(path)
-    from policy.files.revisions import GitRevision  # noqa: PLC0415  # which starts processes
+    from policy.files.revisions import GitRevision  # noqa: PLC0415  # starts processes
 
     try:
         return GitRevision(folder, text)
@@ -92,7 +92,7 @@ def sides(old: str, new: str | None) -> tuple[str, str]:
 
 
 def _path(text: str) -> Path | None:
-    """Return *text* as a path, where something is there."""
+    """Return *text* as a path if it exists, else None."""
     try:
         return Path(text) if text and Path(text).exists() else None
     except (OSError, ValueError):  # too long for a path, or with a NUL
@@ -101,21 +101,23 @@ def _path(text: str) -> Path | None:
 
 @frozen
 class StartPlace:
-    """Where a session is started."""
+    """The place of a session in a checkout."""
 
-    top: Path  # of the checkout that the folder is in; the folder itself where it is in none
+    top: Path  # of the checkout; without one the folder of the session itself
     folder: str  # relative to the top, "" for the top
-    main: Path | None = None  # the main checkout, where the top is that of a linked worktree
-    above: tuple[Path, ...] = ()  # of a folder in no checkout, up to that of the user or the root
+    main: Path | None = None  # the main checkout, if this one is a linked worktree
+    above: tuple[
+        Path, ...
+    ] = ()  # without a checkout, the parents up to the home folder or the root
 
     @property
     def tree(self) -> Folder:
-        """The files of the checkout, and those that links of hosts' folders lead to."""
+        """The files of the checkout, with links in folders of hosts followed out of it."""
         return Folder(self.top, follows=frozenset({".claude"}))
 
 
 def start_place(folder: str | Path) -> StartPlace:
-    """Return where a session is that is started in *folder*; raise `PolicyError` for no folder."""
+    """Return the place of a session started in *folder*; raise `PolicyError` if it is none."""
     here = Path(folder).resolve()
     if not here.is_dir():
         raise PolicyError("expected a folder", file=str(folder))
@@ -124,17 +126,17 @@ def start_place(folder: str | Path) -> StartPlace:
     above = () if top or here == home else tuple(takewhile(home.__ne__, here.parents))
     top = top or here
     try:
-        # A linked worktree has a file there: `gitdir: MAIN/.git/worktrees/NAME`.
+        # In a linked worktree this is a file with `gitdir: MAIN/.git/worktrees/NAME`.
         link = (top / ".git").read_text("utf-8").strip().removeprefix("gitdir:").strip()
         trees, git = (top / link).resolve().parents[:2]
         main = git.parent if (trees.name, git.name) == ("worktrees", ".git") else None
-    except (OSError, ValueError):  # no file, or not such a one
+    except (OSError, ValueError):  # not a linked worktree
         main = None
     inside = here.relative_to(top).as_posix()
     return StartPlace(top, "" if inside == "." else inside, main, above)
 
 
-# A path, and what such a file is.
+# Pattern of paths -> the kind of file.
 _KINDS = [
     (re.compile(pattern), what)
     for pattern, what in (
@@ -158,11 +160,11 @@ _KINDS = [
 
 
 def kind_of_unread(path: str) -> str | None:
-    """Return what kind of file *path* looks like, or None for any other file."""
+    """Return the kind of file that *path* looks like, or None."""
     return next((what for pattern, what in _KINDS if pattern.search(path)), None)
 
 
-# Names that hosts read; `**` are folders, as many as there are.
+# Names that hosts read; `**` is any number of folders.
 _NAMES = [
     name.split("/")
     for name in (
@@ -176,14 +178,14 @@ _NAMES = [
         "pikuri.host.yaml",
     )
 ]
-# Endings that people take for each other.
+# Endings that people confuse.
 _ENDINGS = [
     frozenset(each.split()) for each in ("json jsonc json5 toml yaml yml", "md mdc mdx txt")
 ]
 
 
 def near_name(path: str) -> str:
-    """Return the name that a host reads, where that of *path* is nearly one; else ""."""
+    """Return the name read by a host that *path* almost has, or ""."""
     if re.search(r"(?:^|/)\.claude/skills/[^/]+\.md\Z", path):
         return ".claude/skills/*/SKILL.md"
     for wanted in _NAMES:
@@ -201,7 +203,7 @@ def near_name(path: str) -> str:
 
 
 def name_for_rules(path: str) -> str:
-    """Return the name that a host reads for rules, where *path* may hold some and has another."""
+    """Return the name under which a host would read rules in *path*, which has another; or ""."""
     form = r"(^|/)\.claude/(?!settings(\.local)?\.json\Z)[^/]+\.json[c5]?\Z"
     return ".claude/settings.json" if re.search(form, path) else ""
 
@@ -211,32 +213,32 @@ def _is_near(given: str, wanted: str) -> bool:
     other, _, right = wanted.casefold().rpartition(".")
     if not (dot and other):
         name, other = given.casefold(), wanted.casefold()
-    elif ending != right and not any({ending, right} <= alike for alike in _ENDINGS):
+    elif ending != right and not any({ending, right} <= confused for confused in _ENDINGS):
         return False
     plain = re.sub("[-_ ]", ".", name)
-    from difflib import SequenceMatcher  # noqa: PLC0415  # for other names alone
+    from difflib import SequenceMatcher  # noqa: PLC0415  # rarely needed
 
     # One letter of six may be missing.
     return other == "*" or SequenceMatcher(None, plain, other).ratio() > 0.9
 
 
-# Findings that say: this file, or folder, was not understood at all.
+# Codes of findings about files and folders that were not understood at all.
 _UNREADABLE = frozenset(
     "bad-front-matter invalid-json invalid-settings unmet-expectation unreadable-file"
     " unreadable-policy".split()
 )
 
-# Folders and files of hosts; a link to one of these may lead to all that is denied.
+# Folders and files of hosts; behind a link of such a name there may be every deny rule.
 _WHERE_POLICIES_ARE = frozenset(
     ".a3s .claude .zeph a3s.session.yaml agent.acl agents instructions.md pikuri.host.yaml".split()
 )
 
 
 def is_unreadable(finding: Finding) -> bool:
-    """Return whether *finding* says that something was not understood at all."""
+    """Return whether *finding* is about a file or folder that was not understood at all."""
     if finding.code != "unreadable":
         return finding.code in _UNREADABLE
-    # A link or a submodule matters only where a policy may be behind it.
+    # A link or a submodule matters only if a policy may be behind it.
     path = finding.file
     return (
         finding.message.startswith("cannot be read")

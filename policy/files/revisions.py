@@ -1,4 +1,4 @@
-"""A folder as it was at a revision, read from git without touching the checkout."""
+"""Reads folders at a revision from git, without touching the checkout."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from policy.files.trees import Problem, Tree
 
 
 def _tree_of(folder: Path, revision: str) -> str | None:
-    """Return the tree of *revision* for *folder*; None where it did not exist then."""
+    """Return the tree of *folder* at *revision*; None if it did not exist then."""
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise PolicyError(f"{cite(revision)} is not the name of a revision")
-    # Asked first, since it fails for every other reason than an unknown name.
+    # First, since this fails for every reason but an unknown name.
     prefix = os.fsdecode(output(folder, "rev-parse", "--show-prefix").rstrip(b"\n")).rstrip("/")
     name = object_named(folder, revision)
     if name is None:
@@ -47,7 +47,7 @@ def object_named(folder: Path, name: str) -> str | None:
 
 
 def common_ancestor(folder: Path, one: str, other: str) -> str:
-    """Return the commit where two revisions parted. Raises PolicyError where there is none."""
+    """Return the commit where two revisions parted. Raises PolicyError if there is none."""
     for revision in (one, other):
         if revision.startswith("-"):
             raise PolicyError(f"{cite(revision)} is not the name of a revision")
@@ -62,13 +62,13 @@ def _name(done: subprocess.CompletedProcess[bytes]) -> str | None:
 
 
 def output(folder: Path, *arguments: str, asked: bytes = b"") -> bytes:
-    """Return what git prints; raise `PolicyError` where it fails."""
+    """Return the output of git; raise `PolicyError` if it fails."""
     done = _done(folder, *arguments, asked=asked)
     if done.returncode == 0:
         return done.stdout
-    said = visible(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
+    error = visible(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
     raise PolicyError(
-        f"git cannot read the folder `{visible(str(folder))}`", help=f"git says: {said}"
+        f"git cannot read the folder `{visible(str(folder))}`", help=f"git says: {error}"
     )
 
 
@@ -83,7 +83,7 @@ def _done(folder: Path, *arguments: str, asked: bytes = b"") -> subprocess.Compl
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process that waits to be asked."""
+    """End a process that waits for input."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
@@ -113,8 +113,8 @@ def _command(folder: Path, *arguments: str) -> list[str]:
     return ["git", *_FLAGS, "-C", str(folder.resolve()), *settings, *arguments]
 
 
-# Where objects are while a push is being received; all else that is set for
-# another git command would name another repository.
+# Variables with the objects of a push that is being received. Any other variable of git might name
+# another repository.
 _KEPT: Final = frozenset(
     {"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"}
 )
@@ -136,7 +136,7 @@ def _environment() -> dict[str, str]:
 
 @define(eq=False)
 class GitRevision(Tree):
-    """A folder as it was at a commit, tag, branch or tree; PolicyError where git knows none."""
+    """A folder at a commit, tag, branch or tree. Raises PolicyError if git knows none."""
 
     folder: Path = field(converter=Path)
     revision: str
@@ -177,7 +177,7 @@ class GitRevision(Tree):
         return data
 
     def _object(self, name: str) -> bytes | None:
-        """Return the content of an object, or None where it is not there."""
+        """Return the content of an object, or None if it is missing."""
         ask, answer = self._objects.stdin, self._objects.stdout
         if ask is None or answer is None:
             raise TypeError("the process was started with pipes")
@@ -188,7 +188,7 @@ class GitRevision(Tree):
             except OSError:
                 return None
             header = answer.readline().split()
-            if len(header) != 3:  # its name, type and size; else why there is none
+            if len(header) != 3:  # name, type and size; else the reason for none
                 return None
             data = answer.read(int(header[2]))
             answer.read(1)
@@ -196,7 +196,7 @@ class GitRevision(Tree):
 
     @cached_property
     def _objects(self) -> subprocess.Popen[bytes]:
-        """The process that is asked for objects; it ends with this tree, or with the program."""
+        """The process that prints objects; it ends with this tree, or with the program."""
         try:
             process = subprocess.Popen(
                 _command(self.folder, "cat-file", "--batch"),
@@ -212,10 +212,10 @@ class GitRevision(Tree):
 
     @cached_property
     def _listing(self) -> tuple[dict[str, _Blob], tuple[Problem, ...]]:
-        """Every file, and what is not looked at."""
+        """Every file, and the problems."""
         files: dict[str, _Blob] = {}
         problems: list[Problem] = []
-        # A folder, its object, and those of the folders around it, to which no link in it leads.
+        # Path and object of a folder, and the objects around it, to which links are not followed.
         waiting = [("", self._tree, frozenset[str]())] if self._tree else []
         seen = 0
         while waiting:
@@ -246,7 +246,7 @@ class GitRevision(Tree):
         return dict(sorted(files.items())), tuple(sorted(problems))
 
     def _records(self, prefix: str, tree: str) -> Iterator[tuple[str, str, int, str]]:
-        """Yield the mode, object, size and path of all that lies in a folder, at any depth."""
+        """Yield mode, object, size and path of everything in a folder, at any depth."""
         listed = output(self.folder, "ls-tree", "-r", "-t", "-z", "-l", "--full-tree", tree)
         for record in listed.split(b"\0")[:-1]:
             head, _, raw = record.partition(b"\t")
@@ -255,11 +255,11 @@ class GitRevision(Tree):
             if inner.encode("utf-8") != raw:
                 mode = _NOT_UTF8
             if trees.SKIPPED.isdisjoint(inner.split("/")):
-                # A clone without all its objects does not know the size of all of them.
+                # A partial clone does not know all sizes.
                 yield mode, name, int(size) if size.isdigit() else 0, prefix + inner
 
     def _followed(self, links: list[str]) -> Iterator[tuple[str, str, int]]:
-        """Yield the kind, name and size of what each link leads to; for a kind why it is none."""
+        """Yield kind, name and size of the target of each link; without one, the problem as kind."""
         asked = "".join(f"{self._tree}:{link}\n" for link in links).encode("utf-8")
         command = ("cat-file", "--batch-check", "--follow-symlinks")
         answers = BytesIO(output(self.folder, *command, asked=asked) if links else b"")
@@ -268,7 +268,7 @@ class GitRevision(Tree):
             if kind in (["blob"], ["tree"]):
                 yield kind[0], name, int(size)
                 continue
-            if size.isdigit() and not kind:  # what is said of the link stands on lines of its own
+            if size.isdigit() and not kind:  # the reason follows on separate lines
                 answers.read(int(size) + 1)
             yield trees.LEADS_OUT if name == "symlink" else trees.LEADS_NOWHERE, "", 0
 

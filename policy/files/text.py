@@ -1,4 +1,4 @@
-"""Bytes to text, and edits that take out a line or an item."""
+"""Decodes files, and makes edits that remove a line or an item."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BYTE_ORDER_MARK: Final = "\ufeff"
 
 @frozen
 class FileText(Source):
-    """A text without its byte order mark, with which some hosts do not read a file."""
+    """A text without its byte order mark. Some hosts do not read a file with one."""
 
     byte_order_mark: bool = False
 
@@ -31,7 +31,7 @@ def decode(name: str, data: bytes) -> FileText:
 
 
 def has_byte_order_mark(source: Source) -> bool:
-    """Return whether the text starts with the mark, or its file did."""
+    """Return whether the text, or its file, starts with the mark."""
     if isinstance(source, FileText) and source.byte_order_mark:
         return True
     return source.text.startswith(BYTE_ORDER_MARK)
@@ -48,7 +48,7 @@ def _not_utf8(name: str, data: bytes, offset: int) -> PolicyError:
     return PolicyError(message, source.span(start, start + 1), help=mend)
 
 
-_CITED = 60  # characters of a file that are repeated in a message
+_CITED = 60  # the most characters of a file in a message
 
 
 def cite(text: str) -> str:
@@ -60,7 +60,7 @@ def cite(text: str) -> str:
 
 
 def line_removal(span: Span, before: str = r"[ \t]*") -> tuple[Edit, ...]:
-    """Return what takes away the line of *span*, if it has only what *before* matches beside it."""
+    """Return the edit that removes the line of *span*, if only *before* matches its other text."""
     text = span.source.text
     start, end = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end) + 1 or len(text)
     alone = re.fullmatch(before, text[start : span.start]) and not text[span.end : end].strip()
@@ -68,9 +68,9 @@ def line_removal(span: Span, before: str = r"[ \t]*") -> tuple[Edit, ...]:
 
 
 def removal(span: Span) -> tuple[Edit, ...]:
-    """Return what takes an item out of a list with commas, or with one item a line as in YAML.
+    """Return the edit that removes an item from a list with commas, or of lines as in YAML.
 
-    A single item stays, but in JSON: elsewhere an empty list may mean something else.
+    Outside JSON the only item stays, since an empty list may mean something else.
     """
     text = span.source.text
     after = len(text) - len(text[span.end :].lstrip(" \t\r\n"))
@@ -90,10 +90,10 @@ def removal(span: Span) -> tuple[Edit, ...]:
     if item is None or behind is None:
         return ()
     above = text[:start].rstrip("\n").rpartition("\n")[2]
-    beside = above.startswith(item[1]) or text.startswith(item[1], behind.end())
-    return (Edit(span.source.span(start, behind.end()), ""),) if beside else ()
+    has_others = above.startswith(item[1]) or text.startswith(item[1], behind.end())
+    return (Edit(span.source.span(start, behind.end()), ""),) if has_others else ()
 
 
-# What may stand on the line of an item beside it: `- rule`, `- "rule"` and `- {rule: …}`.
+# The other text on the line of an item: `- rule`, `- "rule"` or `- {rule: …}`.
 _ITEM: Final = re.compile(r"([ \t]*-[ \t]+)(?:\{[ \t]*rule:[ \t]*)?['\"]?")
 _REST: Final = re.compile(r"['\"]?[ \t]*\}?[ \t]*\r?(?:\n|\Z)")

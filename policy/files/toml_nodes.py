@@ -1,6 +1,6 @@
-"""TOML to nodes. The standard library reads values; places are looked up in the text.
+"""Reads TOML as nodes. The standard library reads the values; their spans are searched in the text.
 
-What is not there as it is, e.g. an escaped string, gets the place of what is around it.
+A value that the text spells differently, e.g. with escapes, gets the span of the text around it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from policy.files.nodes import MappingNode, Node, NodeEntry, ScalarNode, Sequenc
 
 def read_toml(source: Source, start: int, end: int) -> Node:
     """Return the document in *source* from *start* up to *end*. Raises PolicyError for no TOML."""
-    # As many characters as before, so that places stay what they are.
+    # The length stays, and so do spans.
     text = re.sub(r"\r(?!\n)", "\n", source.text[start:end])
     try:
         values = tomllib.loads(text)
@@ -63,11 +63,11 @@ _LINE: Final = re.compile(
 
 
 def _places(text: str, source: Source, start: int) -> Keyed[_Path, _Place]:
-    """Return where keys and values are, as far as lines tell."""
+    """Return the spans of keys and values, as far as single lines show them."""
     places: dict[_Path, _Place] = {}
     lines = list(_LINE.finditer(text))
     table: _Path = ()
-    # The table that each list of tables is at.
+    # List of tables -> the number of its current table.
     last: dict[_Path, _Path] = {}
     for number, line in enumerate(lines):
         end = lines[number + 1].start() if number + 1 < len(lines) else len(text)
@@ -134,7 +134,7 @@ class _Nodes:
 
 
 def _closed(span: Span, items: tuple[Node, ...]) -> Span:
-    """Return where a list itself is written, without a remark behind it, if it can be told."""
+    """Return the span of a list without a comment after it, or *span* if that is uncertain."""
     last = items[-1].span.end if items else span.start + 1
     found = _END.match(span.source.text, last, span.end)
     return span.source.span(span.start, found.end()) if found else span
@@ -144,7 +144,7 @@ _END: Final = re.compile(r"(?:[\s,]|#[^\n]*\n)*\]")
 
 
 def _exact(span: Span, value: object) -> Span:
-    """Return where *value* itself is written, without a remark behind it, if it can be told."""
+    """Return the span of *value* without a comment after it, or *span* if that is uncertain."""
     text = span.text
     found = _BARE.match(text)
     written = (f"{quote}{value}{quote}" for quote in "\"'")

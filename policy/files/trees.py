@@ -15,7 +15,7 @@ from policy.core.errors import PolicyError
 from policy.core.values import field, frozen
 from policy.files.text import FileText, cite, decode
 
-# Folders that hold no policy of this tree, but other repositories' insides, or packages.
+# Folders of git and of packages, which have no policy of this tree.
 SKIPPED: Final = frozenset(
     ".git .hg .svn .jj .bzr CVS _darcs node_modules .venv __pycache__".split()
 )
@@ -23,7 +23,7 @@ SKIPPED: Final = frozenset(
 
 @frozen(order=True)
 class Problem:
-    """Something below a tree that was not looked at, and why."""
+    """A path below a tree that was not read, and why."""
 
     path: str
     message: str
@@ -38,11 +38,11 @@ class Tree(ABC):
     @property
     @abstractmethod
     def label(self) -> str:
-        """What people call it: a path, a revision."""
+        """Its name in messages: a path, a revision."""
 
     @property
     def root(self) -> Path | None:
-        """The folder of this machine that it is; None of files that lie in none."""
+        """The folder on this machine, or None."""
         return None
 
     @abstractmethod
@@ -50,11 +50,11 @@ class Tree(ABC):
         """Return every path, sorted."""
 
     def problems(self) -> tuple[Problem, ...]:
-        """Return what is there and was not looked at, sorted."""
+        """Return the paths that were not read, sorted."""
         return ()
 
     def named(self) -> tuple[str, ...]:
-        """Return every path, and those of problems, which a host may read and deny by."""
+        """Return every path, also of problems, which a host may still read."""
         return tuple(sorted({*self.paths(), *(problem.path for problem in self.problems())}))
 
     def unread(self, path: str) -> PolicyError:
@@ -84,7 +84,7 @@ def too_large(path: str, size: int, limit: int) -> PolicyError:
 
 
 def too_many(label: str) -> PolicyError:
-    """Return the error for a tree with more files than are looked at."""
+    """Return the error for a tree with too many files."""
     return PolicyError(
         f"there are more than {limits.TREE_FILES:,} files",
         file=label,
@@ -108,7 +108,7 @@ class Memory(Tree):
 
     @property
     def label(self) -> str:
-        """The name it was given."""
+        """The name as given."""
         return self.name
 
     def paths(self) -> tuple[str, ...]:
@@ -131,9 +131,9 @@ class Folder(Tree):
     """A folder as it is now."""
 
     path: Path = field(converter=Path)
-    # The names of folders whose links are followed out of it; True is every link.
+    # Names of folders; links below them are followed out of this one. True follows every link.
     follows: bool | frozenset[str] = False
-    top: frozenset[str] | None = None  # the names in it that are looked at; None is all
+    top: frozenset[str] | None = None  # the names that are read at the top; None is all
 
     @property
     def label(self) -> str:
@@ -150,7 +150,7 @@ class Folder(Tree):
         return self._walked[0]
 
     def problems(self) -> tuple[Problem, ...]:
-        """Return links that lead out, what is no file, and what cannot be opened."""
+        """Return links that lead out, special files, and unreadable folders."""
         return self._walked[1]
 
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
@@ -171,14 +171,14 @@ class Folder(Tree):
 
     @cached_property
     def _walked(self) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-        """Every file, and what is not looked at.
+        """Every file, and the problems.
 
-        Links are followed as hosts do, but not to a folder around them: that would never end.
-        Folders count as files, so that links that fan out come to an end too.
+        Links are followed as hosts do, but not to a folder around them, which would never end.
+        Folders count towards the limit of files, so that links that fan out end too.
         """
         files: list[str] = []
         problems: list[Problem] = []
-        # A folder, where it really is, and the folders around it.
+        # Path and real path of a folder, and the real paths around it.
         waiting = [("", str(self._root), frozenset[str]())]
         seen = 0
         while waiting:
@@ -191,7 +191,7 @@ class Folder(Tree):
                 problems.append(Problem(prefix.rstrip("/") or ".", _reason(error)))
                 continue
             if prefix and any(map(_is_of_worktree, entries)):
-                continue  # a copy of the whole, to work in: it is read where it is named
+                continue  # a linked worktree is another copy, read only by its own path
             for entry in entries:
                 is_of_top = bool(prefix) or self.top is None or entry.name in self.top
                 if entry.name in SKIPPED or not is_of_top:
@@ -214,7 +214,7 @@ class Folder(Tree):
         return tuple(sorted(files)), tuple(sorted(problems))
 
     def _found(self, path: str, real: str, inside: frozenset[str]) -> tuple[str, str]:
-        """Return where a path really is, and what is there, or why it is not looked at."""
+        """Return the real path, and `_FILE`, `_FOLDER` or the problem there."""
         try:
             mode = os.lstat(real).st_mode
             if stat.S_ISLNK(mode):
@@ -235,14 +235,14 @@ class Folder(Tree):
         return real, _FOLDER if stat.S_ISDIR(mode) else NO_FILE
 
     def _leads_out(self, path: str) -> bool:
-        """Return whether a link at *path* may lead anywhere."""
+        """Return whether a link at *path* is followed out of the folder."""
         follows = self.follows
         return follows if isinstance(follows, bool) else not follows.isdisjoint(path.split("/"))
 
 
 @frozen
 class SingleFile(Tree):
-    """One file; its folder is where it stands, and nothing else in there is seen."""
+    """One file; nothing else in its folder is read."""
 
     path: Path = field(converter=Path)
 
@@ -264,14 +264,14 @@ class SingleFile(Tree):
         """Return the bytes of the file."""
         if path != self.path.name:
             raise missing(path, self.label)
-        # This path was named by the user, so where it leads is meant.
+        # The user named this path, so a link may lead anywhere.
         return _read_file(self.path, None, path, limit)
 
 
-# What a path is.
+# Kinds of paths.
 _FILE: Final = "a file"
 _FOLDER: Final = "a folder"
-# Why one is not looked at.
+# Problems.
 LEADS_AROUND: Final = "a link to a folder it stands in"
 LEADS_NOWHERE: Final = "a link to nothing"
 LEADS_OUT: Final = "a link that leads out of the folder"
@@ -280,7 +280,7 @@ NOT_UTF8: Final = "the name is not UTF-8"
 
 
 def _is_of_worktree(entry: os.DirEntry[str]) -> bool:
-    """Return whether it is the file that git has at the top of a linked worktree."""
+    """Return whether *entry* is the ``.git`` file of a linked worktree."""
     try:
         if entry.name != ".git" or not entry.is_file(follow_symlinks=False):
             return False
@@ -290,13 +290,13 @@ def _is_of_worktree(entry: os.DirEntry[str]) -> bool:
 
 
 def _read_file(file: Path, root: Path | None, path: str, limit: int) -> bytes:
-    """Return the bytes of *file*, which must really be below *root* if there is one."""
+    """Return the bytes of *file*, whose real path must be below *root*, if given."""
     try:
-        # Looked at again: what was a file during the walk may be a link by now.
+        # Checked again, since a file of the walk may be a link by now.
         real = file.resolve(strict=True)
         if root is not None and not real.is_relative_to(root):
             raise PolicyError(LEADS_OUT, file=path)
-        # Reading a pipe would wait for ever for a writer.
+        # Opening a pipe would wait for a writer.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(real, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
             status = os.fstat(stream.fileno())

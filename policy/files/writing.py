@@ -1,4 +1,4 @@
-"""Writing files: replacements of several at once, and the errors of that."""
+"""Writes files: replaces several together, with errors as PolicyError."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from policy.core.errors import PolicyError
 
 @contextmanager
 def file_errors(file: Path | str, what: str = "cannot be written") -> Iterator[None]:
-    """Raise PolicyError for *file* with *what* in the place of an OSError."""
+    """Turn an OSError into a PolicyError that says *what* of *file*."""
     try:
         yield
     except OSError as error:
@@ -21,17 +21,17 @@ def file_errors(file: Path | str, what: str = "cannot be written") -> Iterator[N
 
 
 def content_of(file: Path) -> bytes | None:
-    """Return the bytes of *file*; None where there is no such file."""
+    """Return the bytes of *file*, or None if it does not exist."""
     with file_errors(file, "cannot be read"), suppress(FileNotFoundError):
         return file.read_bytes()
     return None
 
 
 def replace_files(contents: Mapping[Path, tuple[bytes | None, bytes | None]]) -> None:
-    """Replace the content of every file, or of none.
+    """Replace the content of all files, or of none.
 
-    *contents* has the bytes read from each, and the new ones; None is no file. Raises PolicyError
-    for a file that cannot be written, or has changed since.
+    *contents* is file -> its old and its new bytes; None is no file. Raises PolicyError for a file
+    that cannot be written, or has changed.
     """
     prepared: dict[Path, Path] = {}
     done: list[tuple[Path, bytes | None]] = []
@@ -61,7 +61,7 @@ def _check_unchanged(file: Path, old: bytes | None) -> None:
 
 
 def _prepared(file: Path, content: bytes) -> Path:
-    """Return a new file with *content*, in the folder and with the rights of *file*."""
+    """Return a new file with *content*, with the folder and the mode of *file*."""
     real = file.resolve()
     real.parent.mkdir(parents=True, exist_ok=True)
     mask = os.umask(0)
@@ -71,7 +71,7 @@ def _prepared(file: Path, content: bytes) -> Path:
 
 
 def _put(file: Path, written: Path | None) -> None:
-    """Put the file *written* in the place of *file*; None removes it."""
+    """Replace *file* by the file *written*; None removes it."""
     if written is None:
         file.unlink()
     else:

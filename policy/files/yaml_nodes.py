@@ -1,10 +1,10 @@
-"""YAML to nodes with places, refusing what makes text mean something else.
+"""Reads YAML as nodes with spans, and refuses features that change what text means.
 
 Anchors, tags, repeated keys, keys that are not text and second documents are mistakes here. Plain
 words follow the core schema of YAML 1.2, as in the hosts' readers, so ``yes`` and ``on`` stay text.
 
-Nodes are built from events: composing recurses in C, and a deep document ends the process. Of a
-parser's error only the place counts: `yaml_mistakes.toml` has what people get wrong there.
+Nodes are built from events, since the composer recurses in C and a deep document ends the process.
+`yaml_mistakes.toml` has the messages; of an error of the parser only the offset is used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOADER: Final[type] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeL
 def read_yaml(source: Source, start: int = 0, end: int | None = None) -> Node:
     """Return the document in *source* from *start* up to *end*; an empty one is null.
 
-    Raises PolicyError where the text is not YAML, and PolicyErrors for all other mistakes at once.
+    Raises PolicyError if the text is not YAML, else PolicyErrors with all other mistakes.
     """
     part = _part(source, start, len(source.text) if end is None else end)
     _check(part)
@@ -45,11 +45,11 @@ def read_yaml(source: Source, start: int = 0, end: int | None = None) -> Node:
 def read_loosely(
     source: Source, start: int, end: int, plain: Mapping[int, int] = MappingProxyType({})
 ) -> Node:
-    """Return the document as a host reads it that takes anchors, tags and repeated keys.
+    """Return the document as read by a host that accepts anchors, tags and repeated keys.
 
-    Of a repeated key the last counts. Characters that YAML does not allow, and tabs that lines
-    begin with, are blanks. *plain* is start -> end of what is read as text, as if in quotes. Raises
-    PolicyError for no YAML.
+    Of a repeated key the last counts. Characters that YAML does not allow, and tabs at the start of
+    a line, count as blanks. *plain* is start -> end of values that are read as if in quotes. Raises
+    PolicyError if the text is not YAML.
     """
     part = _part(source, start, end)
     letters = [*part.text]
@@ -61,12 +61,12 @@ def read_loosely(
 
 
 def _part(source: Source, start: int, end: int) -> Span:
-    """Return what is read, without a byte order mark."""
+    """Return the span to read, without a byte order mark."""
     return source.span(start + source.text.startswith(BYTE_ORDER_MARK, start, end), end)
 
 
 def _built(builder: _Builder, part: Span, text: str) -> Node:
-    """Return the nodes of *text*, which stands at *part*."""
+    """Return the nodes of *text*, whose span is *part*."""
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.take(event)
@@ -90,7 +90,7 @@ _LEADING_TABS: Final = re.compile("^[ \t]*\t[ \t]*", re.MULTILINE)
 
 
 def _check(part: Span) -> None:
-    """Raise `PolicyError` unless all characters may be in YAML, and there are not too many."""
+    """Raise `PolicyError` for characters that YAML forbids, or too many."""
     source, size = part.source, part.end - part.start
     if size > limits.FILE_BYTES:
         raise PolicyError(
@@ -106,12 +106,12 @@ def _check(part: Span) -> None:
         )
 
 
-# Mistakes in one text, after which it is not read further.
+# The most mistakes that are collected from one text.
 _MOST_MISTAKES: Final = 100
 
 
 class _Builder:
-    """Makes nodes of events, and notes what is wrong with them unless it *is_loose*."""
+    """Makes nodes of events, and collects their mistakes unless *is_loose*."""
 
     def __init__(self, part: Span, *, is_loose: bool, plain: Container[int] = ()) -> None:
         self.source = part.source
@@ -121,13 +121,15 @@ class _Builder:
         self.root: Node | None = None
         self.errors: list[PolicyError] = []
         self._open: list[OpenNode] = []
-        self._begun: list[tuple[str | None, int]] = []  # of each, its anchor and the values before
-        self._anchored: dict[str, tuple[Node, int]] = {}  # with the number of its values
-        self._first: dict[tuple[int, str], Span] = {}  # each key of each mapping
+        self._begun: list[
+            tuple[str | None, int]
+        ] = []  # the anchor of each, and the values before it
+        self._anchored: dict[str, tuple[Node, int]] = {}  # node, and the number of its values
+        self._first: dict[tuple[int, str], Span] = {}  # mapping and key -> its first span
         self._count = 0
 
     def take(self, event: yaml.Event) -> None:
-        """Add what *event* says."""
+        """Add the node of *event*, or its start or end."""
         match event:
             case yaml.ScalarEvent():
                 self._refuse_properties(event)
@@ -197,7 +199,7 @@ class _Builder:
 
     def _close(self, event: yaml.CollectionEndEvent) -> Node:
         opened = self._open.pop()
-        # The mark of a block's end is where the next thing starts, far below.
+        # The end mark of a block is at the next token, maybe far below.
         in_brackets = self.source.text[opened.start] in "[{"
         end = self._span(event).end if in_brackets else opened.end
         node = opened.closed(self.source.span(opened.start, end))
@@ -238,7 +240,7 @@ class _Builder:
             self._refuse("!", event)
 
     def _refuse(self, sign: str, event: yaml.NodeEvent) -> None:
-        """Report what begins with *sign* where the event does, at first or behind another."""
+        """Report the property with *sign* at the start of *event*, first or after another."""
         span, (what, kinds, mend) = self._span(event), _REFUSED[sign]
         form = re.compile(rf"(?:[&!]\S*\s+)?(\{sign}[^\s,\[\]{{}}]*)")
         if found := form.match(span.source.text, span.start):
@@ -255,7 +257,7 @@ _REFUSED: Final = {
 
 
 def _merged(node: Node) -> Node:
-    """Return *node* with the entries of mappings that stand behind ``<<``."""
+    """Return *node* with the entries of mappings after ``<<`` merged."""
     if not isinstance(node, MappingNode):
         return node
     merged = [
@@ -264,7 +266,7 @@ def _merged(node: Node) -> Node:
         if entry.name == "<<" and isinstance(entry.value, MappingNode)
         for inner in entry.value.entries
     ]
-    # What is written beside it counts, since of a repeated key the last one does.
+    # Merged entries come first, since the last of a repeated key counts.
     return evolve(node, entries=(*merged, *node.entries)) if merged else node
 
 
@@ -299,8 +301,8 @@ _NUMBER: Final = re.compile(
 
 
 def _explain(part: Span, offsets: Iterable[int]) -> PolicyError:
-    """Return what is wrong with *part*: where a parser stopped, and where what it read starts."""
-    from policy.language import mistakes  # noqa: PLC0415  # for mistakes alone
+    """Return the mistake in *part*; a parser stopped at the first of *offsets*."""
+    from policy.language import mistakes  # noqa: PLC0415  # only for mistakes
 
     offsets = [min(max(offset, part.start), part.end) for offset in offsets] or [part.start]
     error = _conflict(part) or _unclosed(part, offsets[-1])
@@ -343,7 +345,7 @@ _BRACKETED: Final = re.compile(
 
 
 def _unclosed(part: Span, offset: int) -> PolicyError | None:
-    """Find the bracket or quote at *offset* that nothing closes."""
+    """Return the error for an unclosed bracket or quote at *offset*, or None."""
     text, sign = part.source.text, part.source.text[offset : min(offset + 1, part.end)]
     if sign in ("[", "{"):
         depth = 0
@@ -368,11 +370,11 @@ _LINE: Final = re.compile(
     r"(?P<key>\"[^\"]*+\"|'[^']+'|[^\s:#\"'\[\]{},&*!|>%@`-][^:]*+)[ ]*:(?:[ \t]++|$)"
     r"(?P<value>.*)|[ ]*+(?:-[ ]++)++(?P<item>.*)"
 )
-_SHOWN: Final = 70  # characters of an example in a help line
+_SHOWN: Final = 70  # the most characters of an example in help
 
 
 def _in_quotes(line: str) -> str:
-    """Return the help that shows the value of a line in quotes, if it is short enough to show."""
+    """Return the help that shows a short line with its value in quotes, or ""."""
     found = _LINE.match(line)
     key, value, item = found.groups() if found else (None, None, "")
     name, text = (f"{key}: ", value or "") if key else ("- ", item or "")
@@ -384,7 +386,7 @@ def _in_quotes(line: str) -> str:
     return f"put the value in quotes, or write `{name}>-` and the text below it, indented"
 
 
-# Characters no unquoted value may start with, and what they are.
+# Characters that may not start an unquoted value -> their meaning.
 _STARTERS: Final = {
     "*": "`*` starts an alias",
     "&": "`&` starts an anchor",
