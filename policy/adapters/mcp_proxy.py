@@ -48,7 +48,7 @@ class MessageRefused(Exception):
 
 
 def _read(line: bytes) -> Any:
-    """Return the message on a line. Raises MessageRefused where readers may disagree on it."""
+    """Return the message on a line. Raises MessageRefused if readers may disagree on it."""
     # Some readers end a line at a carriage return, which is white space in JSON.
     if b"\r" in line.rstrip(b"\r\n"):
         raise MessageRefused("expected one message a line, found a carriage return in it")
@@ -107,7 +107,7 @@ def _field(params: Any, field: str, keys: frozenset[str]) -> str:
 
 
 def _object(value: Any, key: str) -> _Object:
-    """Return the object at *key* of *value*; an empty one where there is none."""
+    """Return the object at *key* of *value*, or an empty one."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
 
@@ -185,7 +185,7 @@ class ContentGate:
 
     Reading a resource, or subscribing to it, is a call of `read_resource` with its ``uri``.
     Getting a prompt is one of `get_prompt` with its ``name``. `policy.adapters.fastmcp` agrees.
-    None in the place of such a tool passes the requests undecided.
+    None in place of such a tool passes the requests undecided.
     """
 
     guard: Guard
@@ -193,7 +193,7 @@ class ContentGate:
     prompts: str | None = "get_prompt"
 
     def verdict(self, method: str, params: object) -> Verdict | None:
-        """Return what a request gets; None where it passes undecided. May raise MessageRefused."""
+        """Return the verdict on a request, None to pass it undecided. Raises MessageRefused."""
         kind, keys = _DECIDED[method]
         if not kind:
             # Completing an argument reveals its resource or prompt.
@@ -257,7 +257,7 @@ _ASKING_IN_RESULT: Final = "2026-07-28"
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 
-# Requests for lists that wait for their result. A list whose request was forgotten passes whole.
+# The most requests for lists that wait for results. Beyond it, the oldest list passes unfiltered.
 _REMEMBERED: Final = 10_000
 
 _PARSE_ERROR, _INVALID_REQUEST, _DENIED = -32700, -32600, -32000
@@ -267,7 +267,7 @@ _PARAMS = frozenset("name arguments _meta task inputResponses requestState".spli
 
 @frozen
 class Sent:
-    """The lines that follow from one line: to the server, and to the client."""
+    """The lines to send to the server and to the client."""
 
     to_server: bytes = b""
     to_client: bytes = b""
@@ -298,7 +298,7 @@ class Gate:
         self._listed: Memo[tuple[str, object], str] = Memo(_REMEMBERED)
 
     def from_client(self, line: bytes) -> Sent:
-        """Return what follows from a line of the client. Never raises: failures refuse it."""
+        """Return the lines to send for a line of the client. Never raises: failures refuse it."""
         message, kind = None, _PARSE_ERROR
         try:
             message, kind = _read(line), _INVALID_REQUEST
@@ -311,7 +311,7 @@ class Gate:
         return Sent(to_client=_error(_id_of(message), kind, why))
 
     def from_server(self, line: bytes) -> Sent:
-        """Return what follows from a line of the server: the same line, except for lists."""
+        """Return the lines to send for a line of the server: itself, but with filtered lists."""
         with self._lock:
             if not self._listed:
                 return Sent(to_client=line)
@@ -381,7 +381,7 @@ class Gate:
         return self._ask(_Asked(line, call, _refusal(call, unapproved(verdict))), verdict)
 
     def _ask(self, asked: _Asked, verdict: Verdict) -> Sent:
-        """Ask the client about a request, where it can ask a person."""
+        """Return the question to the client, or the refusal if that cannot ask a person."""
         if not self._can_ask:
             return Sent(to_client=asked.refusal)
         number = f"agent-policy-{secrets.token_hex(16)}"
@@ -411,7 +411,7 @@ class Gate:
         return Sent(to_client=_refusal(message["id"], unapproved(verdict), modern=True))
 
     def _filter(self, message: Any) -> bool:
-        """Remove from a list what can never be granted; return whether the list changed."""
+        """Remove from a list the entries that are never granted; return whether it changed."""
         if not isinstance(message, dict) or "method" in message:
             return False
         kind = self._listed.pop(_id_key(message.get("id")), "")
@@ -493,7 +493,7 @@ def _lines(file: int) -> Iterator[bytes]:
 
 
 def _end(server: subprocess.Popen[bytes]) -> None:
-    """Close the input of a server, and end it where that is not enough."""
+    """Close the input of a server, and end the process if it does not end."""
     with suppress(OSError):
         if server.stdin is not None:
             server.stdin.close()

@@ -259,7 +259,7 @@ class GitRevision(Tree):
                 yield mode, name, int(size) if size.isdigit() else 0, prefix + inner
 
     def _followed(self, links: list[str]) -> Iterator[tuple[str, str, int]]:
-        """Yield kind, name and size of the target of each link; without one, the problem as kind."""
+        """Yield kind, name and size of the target of each link, or the problem as kind."""
         asked = "".join(f"{self._tree}:{link}\n" for link in links).encode("utf-8")
         command = ("cat-file", "--batch-check", "--follow-symlinks")
         answers = BytesIO(output(self.folder, *command, asked=asked) if links else b"")

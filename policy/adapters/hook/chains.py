@@ -1,9 +1,9 @@
-"""The chain of a call: the agents that started the agent that calls, from the root down.
+"""Finds the chain of a call, from the root to the agent that calls.
 
-An event names the agent that calls and not the agents that started it. Beside the transcript of
-the session, Claude Code keeps a note on every agent: its type, the agent that started it, its
-depth. The format of these notes is private, so they count only where all of them fit together.
-Otherwise only the type of the agent is known, and every chain that ends in it is possible.
+An event names only the agent that calls. Next to the transcript of a session, Claude Code keeps a
+note on each agent: its type, the agent that started it, its depth. The format of notes is private,
+so they count only if all of them are consistent. Otherwise every chain that ends in an agent of the
+type is possible.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from policy.tables.table import UNRESTRICTED, Table
 
 HOST: Final = "claude-code"
 
-# An agent that continues with the context of its parent, and has the rights of its parent.
+# The type of an agent that has the context and the rights of its parent.
 FORK: Final = "fork"
 
-# Positions of agents that are searched where the chain of an agent is not known.
+# The most positions that are searched if the chain of an agent is unknown.
 _POSITIONS: Final = 4096
 
 _DEEPEST: Final = 64
@@ -38,7 +38,7 @@ _Note = tuple[str, str, int]
 
 
 def started_by(event: Event) -> tuple[str, ...] | None:
-    """Return the types of the agents below the main conversation; None where notes prove none."""
+    """Return the types of the agents below the main conversation; None if notes prove no chain."""
     if not event.agent_id:
         return ()
     folder = _folder(event.transcript)
@@ -51,13 +51,13 @@ def started_by(event: Event) -> tuple[str, ...] | None:
         notes[current] = note
         _, current, _ = note
     types, _, depths = zip(*notes.values(), strict=True)
-    # The depths must count down to one, or a note is missing or wrong.
+    # Unless the depths count down to one, a note is missing or wrong.
     proven = types[0] == event.agent_type and [*depths] == [*range(len(types), 0, -1)]
     return tuple(reversed(types)) if proven else None
 
 
 def _folder(transcript: str) -> str | None:
-    """Return the folder of the notes of a session; None for a path that has none."""
+    """Return the folder of the notes of a session, or None."""
     if not transcript.startswith("/") or "\0" in transcript or not transcript.endswith(_SUFFIX):
         return None
     base = transcript.removesuffix(_SUFFIX)
@@ -68,7 +68,7 @@ def _folder(transcript: str) -> str | None:
 
 
 def _note(folder: str, agent: str) -> _Note | None:
-    """Return the note on an agent; None where it is missing or invalid."""
+    """Return the note on an agent; None if it is missing or invalid."""
     file = os.path.join(folder, f"agent-{agent}.meta.json")  # noqa: PTH118
     try:
         value = parsed(read_own_file(file, _BYTES, private=False).decode())
@@ -87,10 +87,10 @@ def _note(folder: str, agent: str) -> _Note | None:
 def chains_of(
     project: BaseProject, event: Event, types: tuple[str, ...] | None, root: str = ""
 ) -> list[Chain]:
-    """Return the chain of a call, or every possible one. Raises SpawnDenied where there is none.
+    """Return the chain of a call, or every possible one. Raises SpawnDenied if there is none.
 
-    The agents below the main conversation have *types*, from `started_by`; its own agent is *root*
-    where the project has several.
+    *types* are those of the agents below the main conversation (`started_by`). *root* is the agent
+    of that, if the project has several.
     """
     if types is None:
         return _any(project, event, root)
@@ -115,7 +115,7 @@ def _starts(project: BaseProject, root: str) -> tuple[str, ...]:
 def _start(project: BaseProject, agent: str) -> Chain:
     reading = project.attenuated
     if project.host == HOST and agent not in reading.agents:
-        agent = project.starts[0]  # the host's own lists bind an unknown agent
+        agent = project.starts[0]  # the lists of the host bound an unknown agent
     return Chain.start(agent, reading)
 
 
@@ -123,7 +123,7 @@ def _spawn(project: BaseProject, chain: Chain, agent: str) -> Chain:
     """Return the chain in which the last agent of *chain* started *agent*."""
     known = agent in project.attenuated.agents
     if agent == FORK or (project.host == HOST and not known):
-        # Never more than the agent that started it may hand on.
+        # At most what the agent that started it may hand on.
         last, asked = chain.links[-1], chain.most_starting(agent)[2]
         if asked.effect is Effect.DENY:
             raise SpawnDenied(agent, last.name, asked.reason.value, asked.because)
@@ -136,7 +136,7 @@ def _spawn(project: BaseProject, chain: Chain, agent: str) -> Chain:
 
 
 def _any(project: BaseProject, event: Event, root: str) -> list[Chain]:
-    """Return every chain that ends in the agent that calls."""
+    """Return every possible chain of the agent that calls."""
     found: list[Chain] = []
     seen: set[tuple[str, Table]] = set()
     waiting = [_start(project, start) for start in _starts(project, root)]

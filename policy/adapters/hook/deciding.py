@@ -1,4 +1,4 @@
-"""Answers one call: by our own policies, by what the host's files declare, or by both.
+"""Answers one call, by policies in our notation, by the files of the host, or by both.
 
 The host decides by its own rules afterwards. So where only the host's files apply, the hook
 leaves the call to it, except for what the host does not enforce: the lists of tools of the agents
@@ -31,10 +31,10 @@ from policy.tables.placement import PlacedTable, ProjectFolders, Rooted
 from policy.tables.projects import BaseProject, Compiled, told_apart
 from policy.tables.table import Table
 
-# As `policy.analysis.records.record` has them.
+# Those of `policy.analysis.records.record`, which takes longer to import.
 _REDACTIONS: Final = ("", "none", "credentials", "all")
 _OURS: Final = "policy"
-# Policies, and folders, that a process keeps.
+# The most policies, and folders, that a process keeps.
 _KEPT: Final = 64
 # Modes in which an allowed call runs; in other modes the host judges it.
 _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
@@ -44,8 +44,8 @@ _PLAIN: Final = frozenset({"", "default", "acceptEdits", "dontAsk"})
 class HookOptions:
     """The options of one hook."""
 
-    files: tuple[str, ...]  # compiled policies that decide; none where the project's files do
-    resident: bool  # whether a process stays for later calls
+    files: tuple[str, ...]  # compiled policies that decide; () if the files of the project do
+    resident: bool  # whether to start the resident process
     given: Mapping[str, str]  # the other options by their names, without the dashes in front
 
 
@@ -54,7 +54,7 @@ _GIVEN: Final = ("hash", "root", "record", "redact", "deadline")
 
 
 def options_of(arguments: Iterable[str]) -> HookOptions | None:
-    """Return the options of the hook; None where the help was wanted and is printed.
+    """Return the options of the hook; None if it printed the help.
 
     `argparse` takes as long to import as a call to decide. Raises PolicyError for other options.
     """
@@ -109,7 +109,7 @@ class HookDecider:
     def answer(self, options: HookOptions, environment: Mapping[str, str], data: bytes) -> bytes:
         """Return the JSON object that answers the event *data*; record the call if wanted.
 
-        *environment* says where files are. Raises PolicyError where the call must be blocked.
+        *environment* has the places of files. Raises PolicyError if the call must be blocked.
         """
         event = read_event(data)
         places = Places.of(environment)
@@ -167,7 +167,7 @@ class HookDecider:
         files: tuple[str, ...],
         compile_: Callable[[], Compiled],
     ) -> Compiled:
-        """Return the policy of a *digest*: known, stored, or compiled with *files* protected."""
+        """Return the policy with *digest*, kept, stored, or compiled with *files* protected."""
         key = digest_of((digest.encode(), *map(os.fsencode, files)))
         known = self._known.get(key)
         if known is not None:
@@ -192,7 +192,7 @@ def _from_json(read: Callable[[], bytes], label: str) -> Compiled:
 
 
 def _deciding_files(options: HookOptions, places: Places) -> tuple[str, ...]:
-    """Return the files that decide besides those that every project has, and the record."""
+    """Return the files of the options that decide or record, to be protected."""
     given = (*options.files, options.given["record"])
     named = [*map(places.below, filter(None, given)), *filter(None, [places.user])]
     return tuple(dict.fromkeys(each for name in named for each in (name, os.path.realpath(name))))
@@ -200,43 +200,45 @@ def _deciding_files(options: HookOptions, places: Places) -> tuple[str, ...]:
 
 @frozen
 class ProjectVerdict:
-    """What one project says of a call."""
+    """The verdict of one project on a call."""
 
     decision: Decision
-    message: Callable[[], str] = str  # makes that for the model, or for the person who approves
-    chain: tuple[str, ...] = ()  # of the agent that calls, from the root down, if it is certain
-    project: str = ""  # of these agents, where several projects have such a root
+    message: Callable[[], str] = (
+        str  # returns the message for the model, or the person who approves
+    )
+    chain: tuple[str, ...] = ()  # of the agent that calls, if certain
+    project: str = ""  # of these agents, if several projects have the root
 
     @property
     def effect(self) -> Effect:
-        """The effect alone."""
+        """The effect of the decision."""
         return self.decision.effect
 
     @property
     def is_default(self) -> bool:
-        """Whether no rule is the reason."""
+        """Whether no rule decided."""
         return self.decision.reason is Reason.DEFAULT
 
 
 @frozen
 class Standing:
-    """The place of the agent that calls in one project, which may be that of the agent."""
+    """The chain and the table of the agent that calls, in one project."""
 
     project: BaseProject
-    title: str  # what distinguishes the project
-    chain: Chain | None  # as far as it is certain; None where there is none
-    names: tuple[str, ...]  # of the chain, where it is certain
-    table: PlacedTable | None  # that decides, where the call is made
+    title: str  # of the project
+    chain: Chain | None  # None if there is none
+    names: tuple[str, ...]  # of the chain, if certain
+    table: PlacedTable | None  # in the folder of the call
     denial: SpawnDenied | None = None  # why there is no chain
 
 
 def _remainder(
     store: Store | None, known: tuple[str, ...], standing: Standing, table: Table, tool: str
 ) -> str:
-    """Return what remains allowed by *table*; finding it takes longer than all the rest."""
+    """Return the calls of *tool* that *table* allows, from the store, since the search is slow."""
     project = standing.project
     which = (project.host, project.root, standing.title, *standing.names)
-    # Where the chain is certain, its names stand for the table, whose hash takes long to make.
+    # A certain chain identifies the table, whose hash takes long to compute.
     texts = ("remainder", *known, *(which if standing.names else [table.hash]), tool)
     name = digest_of(text.encode("utf-8", "surrogatepass") for text in texts)
     data = store.get(name) if store else None
@@ -251,18 +253,18 @@ def _remainder(
 
 @frozen
 class HookCall:
-    """A call, and the standing of its agent in each project."""
+    """A call, with the standing of its agent in each project."""
 
     event: Event
     standings: tuple[Standing, ...]
     remains: Callable[[Standing, Table, str], str]
 
     def answer(self) -> tuple[Effect | None, ProjectVerdict]:
-        """Return what the host is answered, None to leave the call to it; and the reason."""
+        """Return the effect to answer, None to leave the call to the host; and the verdict."""
         ours: list[ProjectVerdict] = []
         theirs: list[ProjectVerdict] = []
         for standing in self.standings:
-            # The strictest of one project; among equals, one with a rule.
+            # The strictest verdict; among equals, one with a rule.
             verdicts = self._verdicts(standing)
             strictest = min(verdicts, key=lambda verdict: (verdict.effect, verdict.is_default))
             verdict = evolve(strictest, chain=standing.names, project=standing.title)
@@ -309,7 +311,7 @@ class HookCall:
         return question("Agent", self.event.call, started)
 
     def _starting(self, project: BaseProject, chain: Chain) -> Iterator[ProjectVerdict]:
-        """Yield the verdicts on starting every agent that the host may take the name for."""
+        """Yield the verdicts on starting each agent that the host may mean by the name."""
         name = self.event.call["subagent_type"]
         if type(name) is not str:
             denied = Decision(Effect.DENY, Reason.MALFORMED, table=chain.table.hash)
@@ -338,14 +340,14 @@ def _hook_call(
     remains: Callable[[Standing, Table, str], str],
     root: str = "",
 ) -> HookCall:
-    """Return a call, and where its agent stands in each project. Raises PolicyError for none."""
+    """Return the call of *event* with its standings. Raises PolicyError if there is none."""
     offered = list(projects)
     ours = [project for project in offered if project.host == _OURS]
     declared = [each for each in offered if each.host == HOST and not each.root]
     if not ours and not declared:
         raise PolicyError(NO_POLICY)
     if event.tool in SPAWNING and event.call.get("subagent_type") is None:
-        # The host starts this agent where a call gives no name.
+        # The host starts this agent for a call without a name.
         agent = event.call.get("agent", "general-purpose")
         event = evolve(event, call={**event.call, "subagent_type": agent})
     types = started_by(event)

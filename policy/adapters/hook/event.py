@@ -24,13 +24,13 @@ class Event:
     call: dict[str, object]  # its arguments
     cwd: str  # the folder it runs in, absolute
     mode: str = ""  # the permission mode of the session
-    agent_id: str = ""  # of the agent that calls; "" for the main conversation
-    agent_type: str = ""  # its name; "" for a main conversation that runs as no agent
+    agent_id: str = ""  # of the agent that calls; "" is the main conversation
+    agent_type: str = ""  # its name; "" is a main conversation without an agent
     transcript: str = ""  # the file of the session
 
 
 def answer_json(effect: str, message: str) -> bytes:
-    """Return the JSON object that answers an event; with effect "" the host decides."""
+    """Return the JSON answer to an event; with *effect* "" the host decides."""
     answer: dict[str, object] = {}
     if effect:
         output = {"hookEventName": "PreToolUse", "permissionDecision": effect}
@@ -41,7 +41,7 @@ def answer_json(effect: str, message: str) -> bytes:
 
 
 def read_event(data: bytes) -> Event:
-    """Return the event in *data*. Raises PolicyError: *data* is not a valid event."""
+    """Return the event in *data*. Raises PolicyError if it is invalid."""
     if len(data) > LONGEST:
         raise PolicyError(f"expected an event of at most {LONGEST:,} bytes")
     try:

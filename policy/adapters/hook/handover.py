@@ -28,7 +28,7 @@ class Blocked(Exception):
 
 
 def variables(names: tuple[str, ...]) -> dict[str, str]:
-    """Return those of the variables *names* that are set, as text."""
+    """Return the variables *names*, as far as they are set."""
     found = {}
     for name in names:
         value = posix.environ.get(name.encode())
@@ -38,7 +38,7 @@ def variables(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def socket_path(environment: dict[str, str]) -> str | None:
-    """Return the path of this package's resident process; None where no folder can hold it."""
+    """Return the path of the socket; None if no folder can hold it."""
     base = environment.get("XDG_RUNTIME_DIR") or ""
     if not base:
         home = environment.get("XDG_CACHE_HOME") or ""
@@ -62,7 +62,7 @@ def sized(field: bytes) -> bytes:
 
 
 def connect() -> socket | None:
-    """Return a connection to the resident process; None where there is none to trust."""
+    """Return a connection to the resident process; None if there is none to trust."""
     try:
         import _socket  # noqa: PLC0415
 

@@ -1,10 +1,10 @@
-"""Compiled policies as `pickle` has them, for the store.
+"""Packs compiled policies for the store, with `pickle`.
 
-Reading a compiled policy from JSON checks every value of it, and reads what the host knows about
-each of hundreds of programs. The store signs what it holds, so its entries are read back without
-checks, a rule when its tool is called, and what is known about a program when a command runs it.
+Reading a compiled policy from JSON checks every value, and reads the data on hundreds of programs.
+Entries of the store are signed, so they are read without checks: rules when their tool is called,
+and data on a program when a command runs it.
 
-No class or function is looked up by its name: all that an entry may hold is in one list.
+No class or function is found by name; one list has all that an entry may hold.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def packed(compiled: Compiled) -> bytes:
 
 
 def unpacked(data: bytes) -> Compiled:
-    """Return what `packed` was given; *data* must be what it returned."""
+    """Return the policy that `packed` turned into *data*."""
     label, digest, projects = _loaded(data)
     found = []
     for host, profile, root, starts, (tables, roots, calls) in projects:
@@ -76,7 +76,7 @@ _ENUMS: Final[tuple[Any, ...]] = (
     *(Effect, Form, PatternKind, Reason),
     *(dialects.ArgumentKind, dialects.InputKind, knowledge.Files),
 )
-# All that stands in an entry by its number here.
+# The objects that an entry may hold, by number.
 _KNOWN: Final[tuple[Any, ...]] = (
     *(_value, _rules, _programs, _pattern),
     *_VALUES,

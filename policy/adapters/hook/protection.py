@@ -1,7 +1,6 @@
-"""Files of the policy are not written unasked.
+"""Protects the files of policies: writing one needs approval.
 
-An agent that may edit any file could grant itself everything with one edit. So writing a file
-of the policy needs approval.
+Otherwise an agent that may edit any file could grant itself everything with one edit.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ _IN_HOME: Final = (
 
 
 def protected(compiled: Compiled, files: tuple[str, ...]) -> Compiled:
-    """Return *compiled*, in which policies of ours ask before a file of a policy is written.
+    """Return *compiled* with tables in our notation that ask before a policy file is written.
 
-    Files, or folders of them, at the absolute paths *files* are such files too. A chain grants what
-    the tables of its agents grant, so it is enough that each of them asks.
+    The absolute paths *files* are further such files, or folders of them. A chain is a meet, so it
+    is enough that the table of each agent asks.
     """
     return evolve(compiled, projects=tuple(_project(each, files) for each in compiled.projects))
 
@@ -71,7 +70,7 @@ def _protection(dialect: Dialect, files: tuple[str, ...]) -> Table:
     ]
     for tool, argument in dialect.arguments.items():
         if argument.kind is ArgumentKind.COMMAND:
-            # The files that a command writes are looked at where a rule applies to commands.
+            # Files that a command writes are checked only if a rule applies to commands.
             entries.append(Entry(tool, Effect.ALLOW, Pattern.text("*"), rule=tool))
     return Table.of(RuleSet(tuple(entries), Effect.ALLOW, dialect), link=_LINK)
 

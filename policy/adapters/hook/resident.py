@@ -49,7 +49,7 @@ def start_resident(decider: HookDecider) -> None:
 
 
 def serve(decider: HookDecider, path: str, *, idle: float = _IDLE) -> None:
-    """Answer calls at *path* until there are none; return at once where another process does."""
+    """Answer calls at *path* until none come; return at once if another process does."""
     folder = os.path.dirname(path)  # noqa: PTH120
     os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
     if not handover.is_private(folder, 0o040000):
@@ -130,7 +130,7 @@ def _texts(field: bytes) -> list[str]:
 
 
 def _user(connection: socket.socket) -> int:
-    """Return the user at the other end; where that is unknown, the folder keeps others away."""
+    """Return the user at the other end; if unknown, this user, since the folder is private."""
     if not hasattr(socket, "SO_PEERCRED"):
         return os.geteuid()
     found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))

@@ -1,4 +1,4 @@
-"""The hook in a settings file: add it, remove it, find settings that disable it.
+"""Adds the hook to a settings file, removes it, and finds settings that disable it.
 
 Edits change the text, so everything else keeps its order and its layout.
 """
@@ -37,7 +37,7 @@ _SCOPES: Final = ("managed", "local", "project", "user")
 
 
 def command(options: Sequence[str], *, portable: bool = False) -> str:
-    """Return what the host runs for each call; *portable* works on other machines too.
+    """Return the command that the host runs for each call; *portable* works on any machine.
 
     A missing program blocks the call.
     """
@@ -69,7 +69,7 @@ def with_hook(source: Source, group: dict[str, object]) -> str:
 
 
 def without_hook(source: Source) -> str:
-    """Return the settings without the hook, and without keys that held nothing else."""
+    """Return the settings without the hook, and without keys that this leaves empty."""
     text = source.text
     while True:
         found = Source(source.name, text)
@@ -123,7 +123,7 @@ def _spans(holder: MappingNode | SequenceNode) -> list[tuple[int, int]]:
 
 
 def _removal(source: Source) -> Edit | None:
-    """Return the edit that removes the first entry of ours, if there is one."""
+    """Return the edit that removes the first entry of the hook, or None."""
     root = _root(source)
     hooks = root.get("hooks")
     if hooks is None:
@@ -214,7 +214,7 @@ def settings_file(scope: str) -> Path:
 
 
 def keeping_from_running(holder: str, text: str) -> list[PolicyError]:
-    """Return what keeps the hook from running that the scope *holder* has, with the new *text*."""
+    """Return why the host would not run the hook of the scope *holder* with the new *text*."""
     settings = {holder: decode(str(settings_file(holder)), text.encode())}
     for scope in _SCOPES:
         # An unreadable file has no effect.

@@ -1,4 +1,4 @@
-"""The files of the policies of one session as they are at one moment, and compiling them."""
+"""Reads the policy files of a session as of one moment, and compiles them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from policy.core.values import Final, frozen
 
 NO_POLICY: Final = "no policy here says what an agent of this host may do"
 
-# Files of a user come behind those of the project, which win where names are equal.
+# The files of a user follow those of the project, which win if names are equal.
 _USER: Final = "~user"
 _MANAGED_NAME: Final = "managed-settings.json"
 _SUFFIX: Final = ".policy"
@@ -24,13 +24,13 @@ _SUFFIX: Final = ".policy"
 _FILES: Final = 5_000
 _DEPTH: Final = 16
 _TRIES: Final = 8
-# The clock of a file system stands still between its ticks, 10 ms at most where files are local.
+# The ticks of the clock of a local file system are 10 ms apart at most.
 _TICK_NS: Final = 20_000_000
 
 
 @frozen
 class Places:
-    """The places of the files of a session, absolute, or ""."""
+    """The places of the files of a session, as absolute paths, or ""."""
 
     project: str
     home: str = ""
@@ -41,7 +41,7 @@ class Places:
     def of(cls, environment: Mapping[str, str]) -> Places:
         """Return the places that the host gives in *environment*, or raise PolicyError.
 
-        The folder of the call, which the event gives, may be any folder.
+        The folder of the event may be any folder, so it does not count.
         """
         project = environment.get("CLAUDE_PROJECT_DIR") or ""
         home = environment.get("HOME") or ""
@@ -66,7 +66,7 @@ class Sources:
 
     @property
     def digest(self) -> str:
-        """Equal where the files and the places are equal."""
+        """Equal for equal files at equal places."""
         places = (self.places.project, self.places.home, self.places.user)
         texts = [os.fsencode(place) for place in places]
         for path in sorted(self.files):
@@ -111,10 +111,9 @@ class Sources:
 def read_sources(places: Places) -> Sources:
     """Return the files at *places* as they were at one moment, or raise PolicyError.
 
-    The files are read until two readings are equal: a reading halfway through an edit of several
-    files could hold what no moment held. Where a file changed within the last tick of the clock, a
-    change back would show the same time, so the files are read again a tick later. The same holds
-    for a time in the future, since then the clock of the file system is ahead.
+    The files are read until two readings are equal, since one reading may fall into an edit of
+    several files. If a file changed within the last tick of the clock, the next change may show the
+    same time, so the files are read again a tick later. A time in the future counts as such.
     """
     last = None
     waited: list[int] = []  # times of change that are at least a tick old
@@ -140,7 +139,7 @@ def read_sources(places: Places) -> Sources:
 
 
 def _named(places: Places) -> Iterator[tuple[str, str]]:
-    """Yield each file: the path that messages show, and where it is."""
+    """Yield the path in messages, and the real path, of each file."""
     top = _names(places.project)
     yield from ((name, f"{places.project}/{name}") for name in top if name.endswith(_SUFFIX))
     yield from _folder(f"{places.project}/.claude", ".claude/", ("settings.local.json",))
@@ -178,7 +177,7 @@ def _markdown(folder: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]
 
 
 def _names(folder: str) -> list[str]:
-    """Return the names in a folder, sorted; none where there is no such folder."""
+    """Return the names in a folder, sorted; [] if it does not exist."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208
     except (FileNotFoundError, NotADirectoryError):

@@ -1,8 +1,8 @@
-"""Compiled policies on disk, found by digests of what they come from.
+"""Stores compiled policies on disk, by the digest of their sources.
 
 The store only saves time. Every entry is signed: a keyed hash covers its name, which is a digest
-of its sources, and its content. So an entry counts for these sources alone, and only where its
-writer could read the key, which lies in another folder. A program that reads and writes all files
+of its sources, and its content. So an entry counts only for these sources, and only if its writer
+could read the key, which lies in another folder. A program that reads and writes all files
 of this user can also rewrite the policies and this package; nothing here helps against that.
 """
 
@@ -61,7 +61,7 @@ class Store:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Store | None:
-        """Return the store in the folders that *environment* names; None where none can be."""
+        """Return the store in the folders of *environment*; None if there can be none."""
         home = environment.get("HOME") or ""
         folders = []
         for variable, usual in (("XDG_CACHE_HOME", ".cache"), ("XDG_CONFIG_HOME", ".config")):
@@ -76,7 +76,7 @@ class Store:
             return None
 
     def get(self, name: str) -> bytes | None:
-        """Return the content of the entry *name*; None where it is missing or its hash is wrong."""
+        """Return the content of the entry *name*; None if it is missing or its hash is wrong."""
         try:
             data = read_own_file(f"{self.folder}/{name}", limits.COMPILED_BYTES + _MAC_BYTES)
         except OSError:
@@ -155,7 +155,7 @@ def _key(folder: str) -> bytes:
 
 
 def _private(folder: str) -> str:
-    """Return *folder*, made if need be. Raises OSError where other users have access."""
+    """Return *folder*, made if missing. Raises OSError if other users have access."""
     os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
     status = os.lstat(folder)
     if not stat.S_ISDIR(status.st_mode) or not _is_own(status, 0o077):

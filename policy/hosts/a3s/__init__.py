@@ -1,4 +1,4 @@
-"""A3S Code: every project below a tree, with the findings about its files.
+"""A3S Code: loads projects, with the findings about their files.
 
 A folder with ``.a3s/`` is a project, and so is an agent directory. Both may have an
 ``a3s.session.yaml`` (`policy.hosts.a3s.agents`).
@@ -72,9 +72,9 @@ def _directories(tree: Tree) -> set[str]:
         if name == "agent.acl":
             found.add(folder)
         elif name.endswith(".md") and inner in {"tools", "schedules"}:
-            beside = f"{parent}/instructions.md" if parent else "instructions.md"
+            instructions = f"{parent}/instructions.md" if parent else "instructions.md"
             with suppress(PolicyError):
-                if beside in paths and (
+                if instructions in paths and (
                     inner == "schedules" or _KIND.match(tree.source(path, limits.AGENT_BYTES).text)
                 ):
                     found.add(parent)

@@ -1,4 +1,4 @@
-"""Agents, script tools, agent directories and sessions of A3S: what one is, and its files."""
+"""Reads agents, script tools, agent directories and sessions of A3S."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INHERITED: Final[Mapping[str, bool]] = _DATA["inherited"]
 
 
 def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
-    """Return the policy of that table in a version."""
+    """Return the policy named *table* in a version."""
     found = _DATA["tables"][table]
     others: dict[str, tuple[str, ...]] = {}
     if not profile.one_search:
@@ -51,14 +51,14 @@ def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
 
 
 def kind_of(name: str) -> Mapping[str, Any] | None:
-    """Return the kind of worker with that name or alias, or None: its table and its steps."""
+    """Return the kind of worker with that name or alias, or None."""
     kinds = _DATA["kinds"]
     aliases = (kind for kind in kinds.values() if name in kind.get("aliases", ()))
     return kinds.get(name) or next(aliases, None)
 
 
 class Provider(enum.Enum):
-    """Who confirms the calls of a scope."""
+    """Who confirms the calls of a scope: a provider of A3S."""
 
     NONE = "none"  # no provider is configured
     UNAVAILABLE = "unavailable"  # the provider cannot be reached
@@ -68,7 +68,7 @@ class Provider(enum.Enum):
 
     @property
     def settled(self) -> Effect:
-        """The effect that replaces ASK: it stays ASK only if a person confirms."""
+        """The effect that replaces ASK; ASK stays only if a person confirms."""
         if self is Provider.MANAGER:
             return Effect.ASK
         return Effect.ALLOW if self in (Provider.DISABLED, Provider.AUTO) else Effect.DENY
@@ -94,11 +94,11 @@ class ToolNames:
 
 @frozen
 class AgentDefinition:
-    """One agent."""
+    """An agent of a file, or shipped with the host."""
 
     name: str
     description: str
-    permissions: PermissionPolicy = PermissionPolicy()  # as the host reads them out of the file
+    permissions: PermissionPolicy = PermissionPolicy()  # as the host derives them
     native: bool = False  # whether the host ships it
     hidden: bool = False  # whether lists of agents leave it out
     model: str | None = None
@@ -116,17 +116,17 @@ class AgentDefinition:
 
     @property
     def has_permissions(self) -> bool:
-        """Whether it has permissions of its own: the host ignores only ask rules or a default."""
+        """Whether its permissions count; the host ignores ask rules or a default alone."""
         return bool(self.permissions.allow or self.permissions.deny)
 
     @property
     def confirms(self) -> ConfirmationInheritance:
-        """Who confirms its calls, by its file or by default."""
+        """Who confirms its calls: as its file says, or by default."""
         approves, denies = ConfirmationInheritance.AUTO_APPROVE, ConfirmationInheritance.DENY_ON_ASK
         return self.confirmation or (approves if self.has_permissions else denies)
 
     def provider(self, parent: Provider) -> Provider:
-        """Return who confirms the calls that its own permissions ask for."""
+        """Return who confirms the calls that its permissions ask for."""
         if self.tool_free or self.confirms is ConfirmationInheritance.DENY_ON_ASK:
             return Provider.NONE
         approves = self.confirms is ConfirmationInheritance.AUTO_APPROVE
@@ -134,10 +134,10 @@ class AgentDefinition:
 
     @property
     def declared(self) -> tuple[RuleSet, ...]:
-        """The rule sets that the file declares, all of which hold.
+        """The rule sets that the file declares, which are met.
 
-        An empty list of tools, or a value that is not a list, declares no tool. A list of tools
-        does not cancel the deny rules of `permissions`.
+        An empty list of tools, or a value that is no list, declares that the agent has no tool. A
+        list of tools leaves the deny rules of `permissions` in force.
         """
         permissions = self.permissions
         nothing = (RuleSet((), Effect.DENY, permissions.rules.dialect),)
@@ -158,23 +158,25 @@ def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
     """Return the agents that the host ships, by name."""
     found = {}
     for name, agent in _DATA["agents"].items():
-        told = {key: agent[key] for key in ("description", "hidden", "tool_free") if key in agent}
+        options = {
+            key: agent[key] for key in ("description", "hidden", "tool_free") if key in agent
+        }
         by = ConfirmationInheritance(agent["confirmation"]) if "confirmation" in agent else None
         policy = policy_of(agent["table"], profile)
         found[name] = AgentDefinition(
-            name, permissions=policy, native=True, confirmation=by, **told
+            name, permissions=policy, native=True, confirmation=by, **options
         )
     return found
 
 
 @frozen
 class AgentRegistry:
-    """The agents by name, and by the aliases of those that the host ships."""
+    """The agents by name; shipped ones also by alias."""
 
     agents: Mapping[str, AgentDefinition]
 
     def find(self, name: str) -> AgentDefinition:
-        """Return the agent with that name or alias, in exact case; raise HostError for none."""
+        """Return the agent with that name or alias, in exact case. Raises HostError for none."""
         found = self.agents.get(name) or self.agents.get(AGENT_ALIASES.get(name, ""))
         if found is None:
             known = ", ".join(f"`{known}`" for known in sorted(self.agents))
@@ -213,7 +215,7 @@ class ScriptToolLimits:
 
 @frozen
 class ScriptToolSpec:
-    """A script below the workspace that is a tool. With no list it may call what `program` may."""
+    """A tool that runs a script. Without a list the script may call what `program` may."""
 
     name: str
     description: str
@@ -226,7 +228,7 @@ class ScriptToolSpec:
     unapplied: tuple[Finding, ...] = field(default=(), eq=False, repr=False)
 
     def effective_tools(self, profile: A3sProfile = NEWEST) -> tuple[str, ...] | None:
-        """Return the listed tools that a script may call at all; None if it has no list."""
+        """Return the listed tools that scripts may call; None if there is no list."""
         if self.allowed_tools is None:
             return None
         return tuple(name for name in self.allowed_tools if name not in excluded(profile))
@@ -273,7 +275,7 @@ _FIELDS: Final = (
 
 
 def read_agent(source: Source, profile: A3sProfile = NEWEST) -> AgentDefinition:
-    """Return the agent of a YAML or Markdown file; raise HostError for one that the host skips."""
+    """Return the agent of a YAML or Markdown file; raise HostError if the host skips it."""
     markdown = source.name.endswith(".md")
     start, end, body = 0, len(source.text), len(source.text)
     if markdown:
@@ -398,7 +400,7 @@ def _mapped_rules(listed: ToolNames, profile: A3sProfile) -> tuple[PermissionRul
 
 @frozen
 class McpTool:
-    """A server of tools, whose tools are bound like all others."""
+    """A server of tools, which pass the same gate as all others."""
 
     name: str
     span: Span | None = field(default=None, eq=False, repr=False)
@@ -410,7 +412,7 @@ ToolSpec = ScriptToolSpec | McpTool
 
 @frozen
 class Schedule:
-    """A time at which the agent starts unattended."""
+    """A schedule by which the agent starts unattended."""
 
     name: str
     cron: str
@@ -424,7 +426,7 @@ def _header(source: Source, what: str, need: str) -> tuple[Fields, str, str]:
     text = source.text
     opening = re.match(r"\s*---[\r\n]*", text)
     start = opening.end() if opening else 0
-    # Tried in this order on the whole text; the first that is found closes the header.
+    # The first of these that the text has closes the header.
     found = [(text.find(fence, start), fence) for fence in ("\n---\n", "\n---\r\n", "\n---")]
     end, fence = next((pair for pair in found if pair[0] >= 0), (-1, ""))
     if opening is None or end < 0:
@@ -435,7 +437,7 @@ def _header(source: Source, what: str, need: str) -> tuple[Fields, str, str]:
 
 
 def _read_tool(source: Source) -> ToolSpec:
-    """Return the tool that a file of ``tools/`` defines. Raises HostError: every mistake in it."""
+    """Return the tool of a file in ``tools/``; raise HostError with every mistake."""
     what = f"tool {source.name}"
     header, body, stem = _header(source, what, "need `kind:`")
     kind = header.text("kind")
@@ -498,7 +500,7 @@ _SCHEDULE_KEYS: Final = {"": Keys("cron name enabled".split(), is_open=True)}
 
 
 def _read_schedule(source: Source) -> Schedule:
-    """Return the schedule of a file in ``schedules/``; raise HostError without a time."""
+    """Return the schedule of a file in ``schedules/``; raise HostError if it has no time."""
     what = f"schedule {source.name}"
     header, _, stem = _header(source, what, "need `cron:`")
     fields = evolve(header, kind="schedule_cron_required")
@@ -511,7 +513,7 @@ def _read_schedule(source: Source) -> Schedule:
 
 @frozen
 class AgentDir:
-    """One directory, with its tools and schedules in the order of their files."""
+    """An agent directory, with tools and schedules in the order of their files."""
 
     root: str  # relative to the tree
     instructions: str  # the prompt of the agent
@@ -527,7 +529,7 @@ class AgentDir:
 
 
 def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
-    """Return the agent directory at *root*; raise HostError: one mistake refuses all of it."""
+    """Return the agent directory at *root*; raise HostError for any mistake."""
     prefix = f"{root}/" if root else ""
     there = [path for path in tree.paths() if path.startswith(prefix)]
     outside = [problem.path for problem in tree.problems() if problem.path.startswith(prefix)]
@@ -567,13 +569,12 @@ def load_agent_dir(tree: Tree, root: str = "") -> AgentDir:
 def register(
     directory: AgentDir, built_in: frozenset[str]
 ) -> tuple[tuple[ToolSpec, ...], tuple[ToolSpec, ...]]:
-    """Return the tools that the host registers, and those with the name of a tool of its own."""
+    """Return the tools that the host registers, and those with the name of a built-in one."""
     kept = tuple(tool for tool in directory.tools if tool.name not in built_in)
     return kept, tuple(tool for tool in directory.tools if tool.name in built_in)
 
 
-# A3S has no such file: programs configure their sessions in code. This one describes a session,
-# since what an agent may do depends on it (README.md).
+# Programs configure sessions of A3S in code. This file of ours describes one (README.md).
 SESSION_FILE: Final = "a3s.session.yaml"
 
 
@@ -590,25 +591,25 @@ class AutoDelegation:
 
 @frozen
 class SessionSettings:
-    """What bounds the session that starts agents."""
+    """The bounds of the session that starts agents."""
 
     profile: A3sProfile = NEWEST
     permissions: PermissionPolicy | None = None  # without them it asks for every call
     provider: Provider = Provider.MANAGER
-    style: PermissionPolicy | None = None  # the policy of its style, which also bounds it
+    style: PermissionPolicy | None = None  # of its style, also a bound
     auto_delegation: AutoDelegation = AutoDelegation()
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
 
     def visible(self, tool: str) -> bool:
-        """Return whether the model is shown *tool*, which does not mean that calls are allowed."""
+        """Return whether the model is shown *tool*; its calls may still be denied."""
         if tool in SPAWNING and not self.auto_delegation.allow_manual_delegation:
             return False
         return all(p.visible(tool) for p in (self.permissions, self.style) if p is not None)
 
 
 def read_session(source: Source) -> SessionSettings:
-    """Return the settings in *source*; raise HostError with every key or value that is wrong."""
-    # A misspelt key would be a missing rule, so unknown ones are refused.
+    """Return the settings in *source*; raise HostError with every wrong key and value."""
+    # Unknown keys are refused, since a misspelt one would be a missing rule.
     fields = Fields.read(partial(read_yaml, source), "policy_parse", at=source.whole())
     fields.known("version", "permissions", "confirmation", "style", "auto_delegation")
     quoted = 'write the version in quotes, as in `version: "9.0"`'

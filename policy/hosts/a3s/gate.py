@@ -1,4 +1,4 @@
-"""The gate: everything one call passes, in the order of A3S, and who confirms it.
+"""The gate of A3S: the stages that a call passes, in order, and its confirmation.
 
 Permissions are one stage. No later stage lifts a denial, and no earlier stage grants a call.
 """
@@ -61,7 +61,7 @@ def _grants(text: str) -> tuple[tuple[str, str], ...]:
 def skill_policy(
     allowed: str | Iterable[str] | None, profile: A3sProfile = NEWEST
 ) -> PermissionPolicy:
-    """Return the policy of a running skill: the tools of its ``allowed-tools``, and no others."""
+    """Return the policy of a running skill: it allows the tools of ``allowed-tools`` alone."""
     text = allowed if isinstance(allowed, str) else ", ".join(allowed or ())
     rules = (PermissionRule.of(f"{tool}({pattern})", profile) for tool, pattern in _grants(text))
     return PermissionPolicy(allow=tuple(rules), default_decision=Effect.DENY, profile=profile)
@@ -70,8 +70,8 @@ def skill_policy(
 def _skill_restricts(tool: str, active: Iterable[str]) -> bool:
     """Return whether the active skills forbid a call of *tool*.
 
-    One that names it, in any case and for every argument, is enough. Patterns match nothing, and an
-    empty list restricts nothing.
+    One skill that names it, in any case and without a pattern, permits it. A name with a pattern
+    permits no call, and an empty list restricts none.
     """
     lists = [_grants(text) for text in active]
     through = (tool.lower(), "*")
@@ -90,12 +90,12 @@ class TimeoutAction(enum.Enum):
 
 @frozen
 class ConfirmationPolicy:
-    """How a scope confirms calls. By default the host confirms none, and calls that ask go on."""
+    """How a scope confirms calls. By default it confirms none, and calls that ask are allowed."""
 
     enabled: bool = False
     default_timeout_ms: int = 30_000
     timeout_action: TimeoutAction = TimeoutAction.REJECT  # before version 9
-    yolo_lanes: frozenset[Lane] = frozenset()  # not confirmed before version 9
+    yolo_lanes: frozenset[Lane] = frozenset()  # allowed without confirmation before version 9
 
     def request(
         self,
@@ -105,7 +105,7 @@ class ConfirmationPolicy:
         timed_out: bool = False,
         duplicate_id: bool = False,
     ) -> Effect:
-        """Return the effect of a request for confirmation that gets no answer."""
+        """Return the effect of a request for confirmation before any answer."""
         if not self.enabled:
             return Effect.ALLOW
         if profile.waits_for_people:
@@ -117,7 +117,7 @@ class ConfirmationPolicy:
         return Effect.DENY if timed_out else Effect.ASK
 
     def __and__(self, other: ConfirmationPolicy) -> ConfirmationPolicy:
-        """Return the policy of two scopes together: the stricter in every respect."""
+        """Return the stricter value of both scopes in each field."""
         rejects = TimeoutAction.REJECT in (self.timeout_action, other.timeout_action)
         return ConfirmationPolicy(
             self.enabled or other.enabled,
@@ -128,7 +128,7 @@ class ConfirmationPolicy:
 
 
 class GateReason(enum.Enum):
-    """Why the gate decides as it does. Values are those of the host, where it has one."""
+    """The stage that decided, by its name in the host, if it has one."""
 
     HOOK = "hook_block"
     SKILL = "skill_restriction"
@@ -147,7 +147,7 @@ class GateReason(enum.Enum):
 
 @frozen
 class Passage:
-    """The answer of the gate to a call, and the stage that decided."""
+    """The effect of the gate on a call, and the stage that decided."""
 
     effect: Effect
     reason: GateReason
@@ -156,7 +156,7 @@ class Passage:
         raise TypeError("a Passage is neither true nor false; compare its effect")
 
 
-# Why a call that asks gets what its provider answers.
+# Provider -> the reason of its answer to a call that asks.
 _CONFIRMING: Final = {
     Provider.NONE: GateReason.NO_MANAGER,
     Provider.UNAVAILABLE: GateReason.UNAVAILABLE,
@@ -165,7 +165,7 @@ _CONFIRMING: Final = {
     Provider.MANAGER: GateReason.ASKED,
 }
 
-# What the permissions of a session or of an agent say of a call, and who confirms its calls.
+# The effect of the permissions of a session or agent on a call, and who confirms it.
 GateScope = tuple[Effect, Provider]
 
 
@@ -174,8 +174,8 @@ class Facts:
     """Facts of a running session that no file contains."""
 
     pre_tool_block: str | None = None  # why a hook blocks the call
-    request_hook: Effect | None = None  # what a hook answers to a request for confirmation
-    active_skills: tuple[str, ...] = ()  # the tools of the active skills, if those are enforced
+    request_hook: Effect | None = None  # the answer of a hook to a request for confirmation
+    active_skills: tuple[str, ...] = ()  # `allowed-tools` of each active skill, if enforced
     needs_confirmation: bool = False  # whether the tool itself requires confirmation
     budget_denied: bool = False
     host_direct: bool = False  # whether the host program itself makes the call
@@ -187,7 +187,7 @@ _NO_FACTS: Final = Facts()
 def evaluate(
     tool: str, scopes: Iterable[GateScope], facts: Facts = _NO_FACTS, profile: A3sProfile = NEWEST
 ) -> Passage:
-    """Return the answer to a call of *tool* that passes *scopes*, the outermost first."""
+    """Return the passage of a call of *tool* through *scopes*, the outermost first."""
     passed = list(scopes)
     if facts.host_direct:
         return Passage(Effect.ALLOW, GateReason.HOST_DIRECT)
@@ -204,7 +204,7 @@ def evaluate(
 
 
 def _confirmed(passed: list[GateScope], facts: Facts, profile: A3sProfile) -> Passage:
-    """Return the answer to a call that no scope denies."""
+    """Return the passage of a call that no scope denies."""
     asking = [provider for effect, provider in passed if effect is Effect.ASK]
     if not asking and not facts.needs_confirmation:
         return Passage(Effect.ALLOW, GateReason.ALLOWED)
@@ -212,22 +212,21 @@ def _confirmed(passed: list[GateScope], facts: Facts, profile: A3sProfile) -> Pa
     confirming = asking or [provider for _, provider in passed[:1]]
     provider = min(confirming, key=lambda one: one.settled, default=Provider.DISABLED)
     hook = facts.request_hook if asking and profile.has_request_hooks else None
-    # A hook answers instead of a person, and only where a person would be asked. It does not
-    # confirm what the tool itself requires to be confirmed.
+    # A hook answers only in place of a person, and never confirms for a tool that requires it.
     waived = hook is Effect.ALLOW and not facts.needs_confirmation
     if provider is Provider.MANAGER and (waived or hook is Effect.DENY):
         return Passage(Effect.ALLOW if waived else Effect.DENY, GateReason.REQUEST_HOOK)
     return Passage(provider.settled, _CONFIRMING[provider])
 
 
-# A name, the rules of a scope, and who confirms its calls.
+# The name and rules of a scope, and who confirms its calls.
 Scope = tuple[str, RuleSet, Provider]
 
 
 def child_scopes(
     parent: Iterable[Scope], agent: AgentDefinition, confirmation: Provider
 ) -> list[Scope]:
-    """Return the scopes that a call of a started agent passes: of its *parent*, and its own."""
+    """Return the scopes that calls of a started agent pass: of *parent*, and its own."""
     profile, confirms = agent.permissions.profile, agent.provider(confirmation)
     if agent.has_permissions:
         own = (agent.name, agent.permissions.rules, confirms)
@@ -245,7 +244,7 @@ def delegate(
     needs_confirmation: bool = False,
     only_permissions: bool = False,
 ) -> Effect:
-    """Return the effect of a call of a started agent, or what *only_permissions* say of it."""
+    """Return the effect of a call of a started agent; *only_permissions*: before confirmation."""
     if agent.tool_free or tool.lower() in SPAWNING:
         return Effect.DENY
     own = (policy for policy in (session.permissions, session.style) if policy is not None)
@@ -265,8 +264,8 @@ def child_visible(
 ) -> bool:
     """Return whether the model of a started agent is shown *tool*.
 
-    The host program may hide tools, by rules, and not deny them; an agent whose own rules name one
-    is shown it.
+    *hidden* are rules by which the host program hides tools and does not deny them. An agent whose
+    permissions name such a tool is shown it.
     """
     if tool.lower() in SPAWNING or agent.tool_free:
         return False
@@ -307,7 +306,7 @@ def check_task(args: Mapping[str, Any], profile: A3sProfile = NEWEST) -> tuple[s
 def script_rules(
     spec: ScriptToolSpec, profile: A3sProfile = NEWEST, *, without: Collection[str] = ()
 ) -> RuleSet:
-    """Return the list of a script as rules over exact names, except the tools *without*."""
+    """Return the list of a script as a rule set over exact names, without the tools *without*."""
     place = place_of(spec.list_span)
     entries = [_ONE_TASK] if profile.one_search else []
     listed = spec.effective_tools(profile)
@@ -320,7 +319,7 @@ def script_rules(
         if is_name and tool not in without:
             entries.append(Entry(f"={tool}", Effect.ALLOW, rule=tool, place=place))
         if tool in MODES and profile.one_search:
-            # A mode of `search` stands for the tool that it was.
+            # A mode of `search` counts as the tool that it replaced.
             mode = slashed(f"{tool} :*")
             entries.append(Entry("=search", Effect.ALLOW, mode, rule=tool, place=place))
     return RuleSet(tuple(entries), Effect.DENY, dialect(profile), Reason.UNAVAILABLE)
@@ -342,10 +341,10 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
     number: int = 1,
     profile: A3sProfile = NEWEST,
 ) -> Effect:
-    """Return the effect of the *number*-th call of a script, whose list no argument can widen.
+    """Return the effect of the *number*-th call of a script.
 
-    Without a session the list alone decides, as before version 5. Raises HostError: it has made too
-    many calls.
+    Without a session the list alone decides, as before version 5. Raises HostError for too many
+    calls.
     """
     _, most, _ = spec.limits.effective(spec.allowed_tools or ())
     if number > most:
@@ -363,7 +362,7 @@ def inner_call(  # a call has a script, a tool, arguments, a number, a session, 
 
 SOURCE_BYTES: Final = 192 * 1024
 
-# Refused anywhere in the source, also in strings.
+# Texts that the host refuses anywhere in a source, also in strings.
 _FORBIDDEN: Final = "import |import(|eval(|Function(|Worker(|WebSocket|fetch(".split("|")
 
 # The host searches for this text, so `function runner` is accepted.
@@ -398,7 +397,7 @@ def check_source(source: str) -> None:
 def program_tools(
     args: Mapping[str, Any], registered: Iterable[str], profile: A3sProfile = NEWEST
 ) -> tuple[str, ...]:
-    """Return the tools that a program may call: without a list every one that is registered."""
+    """Return the tools that a program may call, all of *registered* if it has no list."""
     listed = args.get("allowed_tools")
     tools = tuple(registered)
     if isinstance(listed, (list, tuple)):
@@ -413,7 +412,7 @@ _LOW_RISK: Final = frozenset({"read", "read_only", "read-only", "routine", "clos
 def mcp_needs_confirmation(
     annotations: Mapping[str, Any] | None, meta: Mapping[str, Any] | None = None
 ) -> bool:
-    """Return whether a tool of a server requires confirmation. It never lifts a denial."""
+    """Return whether a tool of a server requires confirmation."""
     given = annotations or {}
     harmless = (
         given.get("readOnlyHint") is True
@@ -437,7 +436,7 @@ _CHANGES: Final = (">", "rm ", "mv ", "tee ")
 def verifier_preflight(
     tool: str, args: Mapping[str, Any], *, nested: bool = False, read_only: bool = False
 ) -> Effect:
-    """Return DENY for a call that a verifier refuses, perhaps *nested* in a program; else ALLOW."""
+    """Return DENY for a call that a verifier refuses, else ALLOW. *nested* is within a program."""
     name = tool.lower()
     if name in _REFUSED:
         return Effect.DENY

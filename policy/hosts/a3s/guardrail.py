@@ -53,7 +53,7 @@ def _is_critical(command: str) -> bool:
     if any(text.search(plain) for text in _CATASTROPHE):
         return True
     read, fetched = read_command(command, _SHELL), False
-    # Of what cannot be read any word may be a program.
+    # In an unreadable command any word may be a program.
     words = _BETWEEN.split(command) if read.opaque or read.unread else ()
     if any(_is_critical_program(word, words) for word in {*words}):
         return True
@@ -124,7 +124,7 @@ def _git_risk(args: Mapping[str, Any]) -> Risk:
 
 
 class Mode(enum.Enum):
-    """How much a session does by itself."""
+    """How much a session does without a person."""
 
     DEFAULT = "default"
     PLAN = "plan"
@@ -156,7 +156,7 @@ class Guardrail:
         return Effect(_DATA["modes"][mode.value][assess(tool, args, self)])
 
     def is_outside(self, path: str) -> bool:
-        """Return whether *path* leads out of the workspace, by its text."""
+        """Return whether the text of *path* leads out of the workspace."""
         text = path.replace("\\", "/").strip()
         if text.startswith(("~", "$HOME", "${HOME}")) or _DRIVE.match(text):
             return True
@@ -220,7 +220,7 @@ def _at(path: object, inside: Risk, guardrail: Guardrail, *, absent: Risk) -> Ri
 
 
 def _paths(name: str, args: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a call that are read as paths."""
+    """Return the arguments of a call that are paths."""
     if name == "bash":
         command = args.get("command")
         words = _words_of(command) if isinstance(command, str) else []

@@ -52,7 +52,6 @@ def _rule_findings(
         yield finding("a3s-rule-too-long", span, size=len(text), does=does)
     else:
         yield from _tool_findings(rule, effect, known)
-        # A rule that matches other calls than it seems to.
         matched = f"{effect.value} {rule.tool.lower()} {rule.pattern}"
         for name, trap in _TRAPS.items() if rule.pattern and not rule.any_argument else ():
             if found := re.fullmatch(trap, matched, re.DOTALL):
@@ -139,7 +138,7 @@ def override_findings(earlier: AgentDefinition, agent: AgentDefinition) -> Itera
     help_ = "" if earlier.span else "the host ships an agent of this name"
     yield finding("a3s-agent-overridden", earlier.span or agent.span, agent=name, by=by, help=help_)
     if agent.tool_free or not (earlier.has_permissions or earlier.tool_free):
-        return  # it has no tool, or the earlier one those of its parent
+        return  # it has no tool, or the earlier one had those of its parent
     both = agent.has_permissions and not earlier.tool_free
     if not both or not agent.permissions.table <= earlier.permissions.table:
         yield finding("a3s-override-widens", agent.span, agent=name)

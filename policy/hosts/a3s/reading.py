@@ -1,7 +1,7 @@
-"""The two readings of chains of A3S: as declared, and as the host enforces them.
+"""The two readings of chains of A3S.
 
-The session starts agents and scripts; an agent starts none. The link ``script:name`` is the calls
-of a script tool, which may start agents by `task`.
+The session starts agents and scripts; an agent starts none. The link ``script:name`` stands for the
+calls of a script tool, which may start agents by `task`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class World:
     """The session, the agents and the scripts of one project, by name."""
 
     session: SessionSettings
-    # With those that the host ships.
+    # Including those that the host ships.
     agents: Mapping[str, AgentDefinition] = field(factory=dict, eq=False)
     scripts: Mapping[str, ScriptToolSpec] = field(factory=dict, eq=False)
 
@@ -47,13 +47,13 @@ class World:
 
     @cached_property
     def own_rules(self) -> tuple[RuleSet, ...]:
-        """The rule sets of the session, before any confirmation."""
+        """The rule sets of the session, before confirmation."""
         session = self.session
         found = [p.rules for p in (session.permissions, session.style) if p is not None]
         return tuple(found) or (RuleSet((), Effect.ASK, dialect(session.profile)),)
 
     def resolve(self, name: str) -> str:
-        """Return the agent with the name or alias *name*; any other name is returned as it is."""
+        """Return the agent with the name or alias *name*; any other name unchanged."""
         other = AGENT_ALIASES.get(name, "")
         return other if name not in self.names and other in self.agents else name
 
@@ -66,7 +66,7 @@ class World:
 
 
 def _no_spawning(world: World) -> RuleSet:
-    """Return the rules that take from a started agent the tools that start agents."""
+    """Return the rules that deny a started agent the tools that start agents."""
     entries = tuple(
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule="no recursion")
         for tool in SPAWNING
@@ -76,7 +76,7 @@ def _no_spawning(world: World) -> RuleSet:
 
 @frozen
 class _Declared(Attenuated):
-    """The attenuated reading, in which agents may go by other names."""
+    """The attenuated reading, with aliases of agents."""
 
     world: World = field(kw_only=True, eq=False)
 
@@ -92,7 +92,7 @@ class _Declared(Attenuated):
 
 
 def declared_reading(world: World) -> Attenuated:
-    """Return the reading in which all that the files say bounds every link."""
+    """Return the reading in which each link is bounded by all declarations above it."""
     own = Ceiling.of(LinkedRules(rules, (MAIN,)) for rules in world.own_rules)
     handed_on = own if world.session.permissions or world.session.style else Ceiling()
     tables = {MAIN: Table(own, handed_on, Bounds(depth=2))}
@@ -109,7 +109,7 @@ def declared_reading(world: World) -> Attenuated:
 
 
 def enforced_reading(world: World) -> EnforcedReading:
-    """Return what the host does, its answers to asks that no person confirms included."""
+    """Return the enforced reading, in which providers other than people have answered asks."""
     session = world.session
 
     def start(agent: str) -> Link:

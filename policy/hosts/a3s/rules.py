@@ -23,30 +23,30 @@ from policy.tables.table import Table
 
 
 class A3sProfile(HostVersion):
-    """One version of A3S, and what differs in it."""
+    """One version of A3S, with the features that differ."""
 
     HOST = "a3s"
     EXAMPLE = "9"
 
-    # An agent without permissions of its own has those of its parent.
+    # An agent without permissions has those of its parent.
     children_are_checked = Since(2, 5)
     # The permissions of the session bound the calls of a script.
     governs_inner_calls = Since(5)
     # A tool that no rule allows is not shown to the model.
     hides_tools = Since(5, 2, 8)
-    # The permissions of the parent bound an agent that has its own.
+    # The permissions of the parent also bound an agent with permissions.
     parent_bounds = Since(5, 3, 1)
     # `search` stands for `grep`, `glob` and `bm25`.
     one_search = Since(6, 8)
     # A hook may answer for the person who would confirm.
     has_request_hooks = Since(6, 9)
-    # The style of a session is a bound of its own.
+    # The style of a session is another bound.
     has_styles = Since(8, 3)
     # There is a tool `update_plan`.
     has_plan_tool = Since(8, 4)
-    # `lane:query` may stand among the rules that allow.
+    # `allow` may contain `lane:query`.
     has_lanes = Since(9)
-    # Only a person confirms; before, a timeout or a trusted lane did as well.
+    # Only a person confirms; before, a timeout or a trusted lane did too.
     waits_for_people = Since(9)
 
 
@@ -64,10 +64,10 @@ QUERIES: Final = tuple(TOOLS["queries"])
 
 @cache
 def dialect(profile: A3sProfile) -> Dialect:
-    """Return how the host names tools and reads calls.
+    """Return the dialect of a version.
 
-    A rule that names one tool ignores case. One for a tool without an entry here sees all
-    arguments, as JSON.
+    A rule that names one tool ignores case. A rule for a tool that is not listed here sees all
+    arguments as JSON.
     """
     searches = TOOLS["one_search" if profile.one_search else "several_searches"]
     return Dialect(
@@ -105,7 +105,7 @@ class PermissionRule:
     def of(
         cls, text: str, profile: A3sProfile = NEWEST, span: Span | None = None
     ) -> PermissionRule:
-        """Return the rule in *text*. Blanks are kept, and no text is refused."""
+        """Return the rule in *text*. Every text is a rule, and blanks count."""
         parts = re.fullmatch(r"([^(]*)\((.*)\)", text, re.DOTALL)
         tool, pattern = parts.groups() if parts else (text, None)
         mode = tool.lower()
@@ -151,7 +151,7 @@ class PermissionRule:
         return not self.problem and any(_names_tool(named, tool) for named in self._tools())
 
     def entries(self, effect: Effect) -> tuple[Entry, ...]:
-        """Return the entries of the rule; one too long grants nothing, or denies its whole tool."""
+        """Return the entries of the rule; a rule too long grants nothing, or denies its tool."""
         if self.problem or (self.is_too_long and effect is Effect.ALLOW):
             return ()
         pattern, effect = (None, Effect.DENY) if self.is_too_long else (self._argument(), effect)
@@ -177,7 +177,7 @@ class PermissionRule:
 # The limit of patterns, with the `:*` that is added to a prefix.
 _LONGEST: Final = limits.PATTERN_CHARACTERS - len(":*")
 
-# Found in no name of a tool.
+# A text that no name of a tool contains.
 _NO_NAME: Final = re.compile(r"[\s()]|^=")
 
 
@@ -233,7 +233,7 @@ class PermissionPolicy:
 
     @cached_property
     def rules(self) -> RuleSet:
-        """The rules, as an ordered list of entries."""
+        """The rules as a rule set."""
         if not self.enabled:
             return RuleSet((), Effect.ALLOW, dialect(self.profile))
         deny = [entry for rule in self.deny for entry in rule.entries(Effect.DENY)]
@@ -269,7 +269,7 @@ class PermissionPolicy:
     def matching_rules(
         self, tool: str, args: Mapping[str, Any]
     ) -> dict[Effect, tuple[PermissionRule, ...]]:
-        """Return every rule that matches a call, whichever decides; lanes excepted."""
+        """Return every rule but lanes that matches a call, by effect."""
 
         def matches(rule: PermissionRule) -> bool:
             alone = RuleSet(rule.entries(Effect.ALLOW), Effect.ASK, dialect(self.profile))
@@ -282,7 +282,7 @@ class PermissionPolicy:
         return any(rule.names(tool) for rule in (*self.allow, *self.ask))
 
     def visible(self, tool: str) -> bool:
-        """Return whether the model is shown *tool*, which does not mean that calls are allowed."""
+        """Return whether the model is shown *tool*; its calls may still be denied."""
         if not self.enabled or not self.profile.hides_tools:
             return True
         if any(rule.any_argument and rule.names(tool) for rule in self.deny):
@@ -291,7 +291,7 @@ class PermissionPolicy:
 
 
 def managed(everyone: PermissionPolicy, own: PermissionPolicy | None = None) -> PermissionPolicy:
-    """Return the policy of a session, in force: its *own*, and the deny rules of *everyone*."""
+    """Return the policy in force: *own*, with the deny rules of *everyone* added."""
     first = own or everyone
     deny = dict.fromkeys((*first.deny, *everyone.deny))
     return evolve(first, deny=tuple(deny), enabled=True)
