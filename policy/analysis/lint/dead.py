@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from policy.analysis.lint.checks import Positions, find
-from policy.analysis.reach.worklist import is_met_alike
+from policy.analysis.reach.worklist import meet_equal_tables
 from policy.compare.compare import Known
 from policy.compare.dead_rules import Effort, RuleStanding, shadowing
 from policy.core.decision import Decision, Reason
@@ -189,7 +189,7 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
     The agents above may not hand it on, and both readings meet the rules of all agents.
     """
     project = positions.project
-    if not is_met_alike(project.attenuated, project.enforced):
+    if not meet_equal_tables(project.attenuated, project.enforced):
         return
     started = [e.declared for name, e in project.agents.items() if name not in project.all_starts]
     theirs = set[_Mark]().union(*map(_marks_of, started))

@@ -13,7 +13,13 @@ from typing import Final
 
 from policy.analysis.reach.chains import ComparedChains
 from policy.analysis.reach.privileges import AtMost, ToolAccess, at_most, tool_access
-from policy.analysis.reach.worklist import MANY_CHAINS, Reach, is_met_alike, reach, reading_side
+from policy.analysis.reach.worklist import (
+    MANY_CHAINS,
+    Reach,
+    meet_equal_tables,
+    reach,
+    reading_side,
+)
 from policy.compare.compare import Known
 from policy.compare.witness import Difference
 from policy.core.effect import Effect
@@ -141,7 +147,7 @@ def audit(workspace: Workspace) -> Audit:
 def _audit(project: Project, known: Known) -> ProjectAudit:
     gaps, most = Gaps(project, known), _Most()
     declared = real = reach(project, project.attenuated, alone=project.asides)
-    if not is_met_alike(project.attenuated, project.enforced):
+    if not meet_equal_tables(project.attenuated, project.enforced):
         real = reach(project, project.enforced, alone=project.asides)
     # Agents of files come before built-in ones.
     by_name = sorted(project.agents, key=lambda n: (project.agents[n].place is None, n))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policy.analysis.reach.worklist import Chains, ReadingSide, Worklist, is_met_alike
+from policy.analysis.reach.worklist import Chains, ReadingSide, Worklist, meet_equal_tables
 from policy.compare.compare import Comparison, Known
 from policy.compare.tables import compare_meets, decided, told
 from policy.compare.witness import Difference, ordinary
@@ -30,7 +30,7 @@ class ComparedChains:
         self, before: ReadingSide, after: ReadingSide, known: Known, *, one_sided: bool = True
     ) -> None:
         same_starts = (before.starts, before.alone) == (after.starts, after.alone)
-        is_same = same_starts and is_met_alike(before.reading, after.reading)
+        is_same = same_starts and meet_equal_tables(before.reading, after.reading)
         self.pairs = None if is_same else Worklist(before, after, one_sided=one_sided).run()
         self._known = known
         self._compared: dict[object, Comparison] = {}

@@ -63,7 +63,7 @@ def reading_side(project: Project | None, reading: str) -> ReadingSide:
     return ReadingSide(project.reading(reading), project.starts, project.asides)
 
 
-def is_met_alike(one: Reading, other: Reading) -> bool:
+def meet_equal_tables(one: Reading, other: Reading) -> bool:
     """Return whether both readings meet equal tables, so that no chain of them differs."""
     if type(one) is not Attenuated or type(other) is not Attenuated:
         return False
