@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def extra(name: str, library: str) -> Iterator[None]:
-    """Raise ImportError that names an extra where the import of its *library* fails.
+    """Raise ImportError that names the extra to install if importing *library* fails.
 
     with extra("fastmcp", "fastmcp"):
         from fastmcp.server.middleware import Middleware

@@ -165,7 +165,7 @@ class PolicyMiddleware(Middleware):
         return verdict
 
     async def _approves(self, context: MiddlewareContext, verdict: Verdict) -> bool:
-        """Return whether the client approves, where it can be asked by a request."""
+        """Return whether the client approves; False if it cannot be asked by a request."""
         client = context.fastmcp_context
         if client is None or _asks_in_result(client):
             return False

@@ -178,7 +178,7 @@ class Guard:
         return other
 
     def agent(self, name: str) -> Guard:
-        """Return the guard of the agent *name*, whichever agent starts it.
+        """Return the guard of the agent *name*, below any agent that starts it.
 
         Raises:
             PolicyError: the policy has no such agent.

@@ -168,9 +168,9 @@ class _Scanner:
             )
         from policy.language import mistakes  # noqa: PLC0415  # only for mistakes
 
-        said = {"expected": wanted, "unclosed": unclosed}
+        values = {"expected": wanted, "unclosed": unclosed}
         found = mistakes.explained(
-            _MISTAKES, self.text, start, len(self.text), where=where, said=said
+            _MISTAKES, self.text, start, len(self.text), where=where, said=values
         )
         assert found is not None  # noqa: S101  # the last form matches any text
         span = self.source.span(found.start, found.end)

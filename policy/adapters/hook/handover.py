@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 # The resident process sends this before it reads, so a hook that gets nothing has lost nothing.
 READY = b"r"
 
-# The variables that say where the files of a session are.
+# The variables with the places of the files of a session.
 VARIABLES = ("HOME", "CLAUDE_PROJECT_DIR", "CLAUDE_CONFIG_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
 
-# The variables that say where the socket of the resident process is.
+# The variables with the place of the socket of the resident process.
 LOCATIONS = ("XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HOME")
 
 

@@ -156,7 +156,7 @@ def _folder(folder: str, prefix: str, more: tuple[str, ...]) -> Iterator[tuple[s
         if name in ("settings.json", *more) or name.endswith(_SUFFIX):
             yield f"{prefix}{name}", f"{folder}/{name}"
     if "agents" in names:
-        # In one folder of agents, where the host looks for them.
+        # The agents of all folders go into one, where the front end reads them.
         inner = f"{prefix.removesuffix(_USER + '/')}agents/"
         inner += f"{_USER}/" if _USER in prefix else ""
         yield from _markdown(f"{folder}/agents", inner, _DEPTH)

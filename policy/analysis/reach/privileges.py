@@ -2,7 +2,7 @@
 
 Each position is a meet of rule sets. For each pattern in their rules, the grant is the greatest
 effect that calls get at some position, if no narrower pattern matches them. A pattern is left out
-if it gets the same effect as the next wider patterns: ``git push *`` beside ``git *``, both
+if it gets the same effect as the next wider patterns: ``git push *`` within ``git *``, both
 allowed. Where two patterns overlap and neither contains the other, a call that both match may get
 either effect; the greater one is reported, as inexact.
 """

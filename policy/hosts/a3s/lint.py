@@ -114,7 +114,7 @@ def agent_findings(agent: AgentDefinition) -> Iterator[Finding]:
 
 
 def _lost(agent: AgentDefinition) -> Iterator[Finding]:
-    """Yield a finding where one part of the file cancels another part."""
+    """Yield a finding for each part of the file that another part cancels."""
     policy, block, tools = agent.permissions, agent.block, agent.tools
     preset = kind_of(agent.kind)
     own = preset is not None and block == policy_of(preset["table"], policy.profile)

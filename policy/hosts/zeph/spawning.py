@@ -142,7 +142,7 @@ class AgentsConfig:
     allow_bypass_permissions: bool = False
     worktree_manager: bool = False  # whether agents can get a worktree
     bg_isolation: str = "worktree"  # ``none``, or how background agents are isolated
-    # Name such as ``agents.default_memory_scope`` -> where it is written.
+    # Key such as ``agents.default_memory_scope`` -> its span.
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
 
     @property
