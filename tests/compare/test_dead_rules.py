@@ -44,6 +44,7 @@ def _said(rules: Table) -> dict[str, tuple[str, list[str]]]:
         (["deny m__a*", "allow m__ab"], 1, SHADOWED, ["m__a*"]),
         (["deny m__ab", "allow m__a*"], 0, LIVE, []),
         (["allow m__a", "allow m__*"], 0, REDUNDANT, ["m__*"]),
+        (["allow m__*(k:a)"], 0, LIVE, []),
         # Parameters are of other calls than texts are.
         (["allow Task(model:x)"], 0, LIVE, []),
         (["deny Task(model:x*)", "allow Task(model:x)"], 1, SHADOWED, ["Task(model:x*)"]),

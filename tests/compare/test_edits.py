@@ -1,23 +1,31 @@
-"""Edits that people make of Claude Code's rules: which changes are told, and whether that is all."""
+"""Edits of rules, those of Claude Code and of the notation: which changes are told, and if all."""
 
 from __future__ import annotations
 
 import re
+from functools import reduce
+from operator import and_
 from pathlib import Path
 
 import pytest
 
 from policy.compare.tables import differences, told
+from policy.core.effect import Effect
 from policy.tables.chain import Chain
 from policy.tables.table import Table
 from tests.compare.test_witness import settings
+from tests.strategies import table
 
-# Rules before, rules after, and what is told: a row each.
-ROWS = [
-    [cell.strip() for cell in re.split(r"=>| \| ", line)]
-    for line in (Path(__file__).parent / "edits.txt").read_text().splitlines()
-    if line and not line.startswith("#")
-]
+
+def _rows(file: str) -> list[list[str]]:
+    """Return rules before, rules after, and what is told: a row each."""
+    return [
+        [cell.strip() for cell in re.split(r"=>| \| ", line)]
+        for line in Path(__file__).with_name(file).read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
+
+
 # Tools that are decided by the rules of another.
 _LIKE_OTHERS = {"Monitor", "Glob", "Grep", "LSP", "Write", "NotebookEdit"}
 
@@ -27,9 +35,29 @@ def _table(rules: str) -> Table:
     return Chain.start("main", project.enforced).table
 
 
-@pytest.mark.parametrize(("before", "after", "expected"), ROWS)
+def _met(lists: str) -> Table:
+    met = []
+    for each in lists.split("&"):
+        rules, _, default = f" {each.strip()}".partition(" else ")
+        written = re.findall(r"(?:allow|ask|deny) [^ (]+(?:\([^)]*\))?", rules)
+        met.append(table(*written, default=Effect(default or "deny")))
+    return reduce(and_, met)
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), _rows("edits.txt"))
 def test_an_ordinary_edit_is_told_by_its_changes(before: str, after: str, expected: str) -> None:
-    sides = _table(before), _table(after)
+    assert _changes(_table(before), _table(after)) == expected
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), _rows("lists.txt"))
+def test_an_edit_of_lists_that_are_met_is_told_by_its_changes(
+    before: str, after: str, expected: str
+) -> None:
+    assert _changes(_met(before), _met(after)) == expected
+
+
+def _changes(*sides: Table) -> str:
+    """Return what is told of two tables, each decision asked for again."""
     comparison = differences(*sides)
     found: dict[str, set[str]] = {}
     for each in told(comparison.differences, *sides):
@@ -42,4 +70,4 @@ def test_an_ordinary_edit_is_told_by_its_changes(before: str, after: str, expect
         for tool, changes in sorted(found.items())
         if tool not in _LIKE_OTHERS
     )
-    assert (shown or "nothing") + " ?" * (not comparison.exact) == expected
+    return (shown or "nothing") + " ?" * (not comparison.exact)
