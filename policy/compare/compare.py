@@ -22,6 +22,7 @@ from policy.compare.opening import opening_differences
 from policy.compare.pair import ToolPair
 from policy.compare.paths import formed_commands, formed_paths, unnamed_differences
 from policy.compare.samples import sampled_differences
+from policy.compare.simple import Steps
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects, signature
 from policy.core import values
 from policy.core.decision import Decision, Reason
@@ -302,7 +303,7 @@ def _of_commands(
     yield from opening_differences(pair, opened, pair.settled(effects))
     if pair.settled(effects) >= CHANGES:
         return  # no further command is to be found
-    yield from sampled_differences(pair, pair.settled(effects))
+    yield from sampled_differences(pair, pair.settled(effects), known.get(Steps) or Steps())
 
 
 def _in_background(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:

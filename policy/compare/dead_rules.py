@@ -9,6 +9,7 @@ from typing import Final
 from policy.commands.reader import Command, CommandPart, read_command
 from policy.compare.compare import Comparison, Known, compare
 from policy.compare.lists import LineIndex, is_inside
+from policy.compare.simple import Steps
 from policy.compare.tables import differences, glob_pattern, is_idle
 from policy.compare.witness import Call, CallShape, Difference
 from policy.core import limits
@@ -274,6 +275,9 @@ def shadowing(
     )
 
 
+# How many steps searches may take for all rules.
+_STEPS: Final = 300_000
+
 # What it costs to compare, beside the lines that are put side by side.
 _FIXED_COST: Final = 15
 
@@ -290,6 +294,8 @@ class _Trials:
         self._parts = parts
         self._effort = effort
         self._known = known
+        # All rules share them: a search that comes to no end would be made again for each.
+        known.setdefault(Steps, Steps(_STEPS))
         self._lines: dict[str, list[ToolLines]] = {}
         dialects = {part.rules.dialect for part in parts}
         self._is_uniform = len(dialects) == 1

@@ -33,7 +33,7 @@ from policy.compare.prefixes import (
     prefixes,
     quiet_commands,
 )
-from policy.compare.simple import simple_differences
+from policy.compare.simple import Steps, simple_differences
 from policy.compare.witness import CHANGES, Difference, Effects, of_direction, weaker
 from policy.core import values
 from policy.core.effect import Effect
@@ -73,7 +73,9 @@ _ESCAPED: Final = str.maketrans({letter: f"\\{letter}" for letter in ";&|<>()`$\
 _TOLD: Final = ("", "5 ")
 
 
-def sampled_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator[Difference]:
+def sampled_differences(
+    pair: CommandPair, known: Iterable[Effects], allowed: Steps
+) -> Iterator[Difference]:
     """Yield a difference of such commands for each change that one shows, but those *known*."""
     shown = weaker({*known})
     lines = _ChangedLines(pair)
@@ -82,7 +84,7 @@ def sampled_differences(pair: CommandPair, known: Iterable[Effects]) -> Iterator
         if found.effects in CHANGES and found.effects not in shown:
             shown |= weaker([found.effects])
             yield found
-    undecided = yield from simple_differences(pair, (lines.of_any | pair.unshown) - shown)
+    undecided = yield from simple_differences(pair, (lines.of_any | pair.unshown) - shown, allowed)
     for change in undecided | (lines.of_wholes(shown) - shown):
         pair.doubt(SAMPLED, change)
 

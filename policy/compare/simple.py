@@ -22,7 +22,7 @@ from policy.compare.commands import CommandPair
 from policy.compare.lists import Sides, View
 from policy.compare.witness import CHANGES, Difference, Effects, stronger, weaker
 from policy.core.effect import Effect
-from policy.core.values import evolve, frozen
+from policy.core.values import define, evolve, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 from policy.patterns.pattern import Pattern
 from policy.patterns.search import SearchResult
@@ -357,6 +357,13 @@ class _At:
         return self.known, self.ambiguous | {self.named}
 
 
+@define
+class Steps:
+    """How many words and letters searches may still try, in one comparison or in all of a lint."""
+
+    left: int = 1_000_000
+
+
 class SimpleSearch:
     """The simple commands that two sides decide in one of some ways.
 
@@ -364,14 +371,14 @@ class SimpleSearch:
         lists: both sides.
         shell: how commands are read.
         unsure: what a call gets that no rule can allow.
-        budget: places that all searches may look at.
+        allowed: how many steps all searches may take.
 
     """
 
-    def __init__(self, lists: Sides, shell: Shell, unsure: Effect, budget: int) -> None:
+    def __init__(self, lists: Sides, shell: Shell, unsure: Effect, allowed: Steps) -> None:
         self._lists = lists
         self._unsure = unsure
-        self._left = budget
+        self._allowed = allowed
         self._granted = Texts(lists, strict=False).start
         self._known = Texts(lists, strict=True).start
         self._names = Names(shell)
@@ -396,7 +403,11 @@ class SimpleSearch:
             program = self._begun(place, at)
             if program is not None:
                 programs.setdefault(program, text)
-            for step in self._names.steps(place, self._words):
+            steps = self._names.steps(place, self._words)
+            self._allowed.left -= len(steps)
+            if self._allowed.left < 0:
+                return SearchResult(None, exact=False)
+            for step in steps:
                 end, behind = self._behind(at, step)
                 if end not in ends:
                     ends.add(end)
@@ -412,9 +423,6 @@ class SimpleSearch:
                 begun = evolve(behind, refused=False) if grants else behind
                 if not self._may_show(begun, wanted, granted, [self._known]):
                     continue
-                self._left -= 1
-                if self._left < 0:
-                    return SearchResult(None, exact=False)
                 places.append((f"{text}{step.word} ", *following))
         return self._spelled(programs, wanted)
 
@@ -429,16 +437,17 @@ class SimpleSearch:
             is_keyword = program is not None and not program.slashed and program.typed in KEYWORDS
             if not (at.parted or is_keyword) and self._effects(at) in wanted:
                 return SearchResult(text)
-            for letter in sorted(self._letters(at)):
+            letters = sorted(self._letters(at))
+            self._allowed.left -= len(letters)
+            if self._allowed.left < 0:
+                return SearchResult(None, exact=False)
+            for letter in letters:
                 following = self._after(at, letter)
                 if following is None or following in tried:
                     continue
                 tried.add(following)
                 if not self._may_show(following, wanted, [following.granted]):
                     continue
-                self._left -= 1
-                if self._left < 0:
-                    return SearchResult(None, exact=False)
                 queue.append((text + letter, following))
         return SearchResult(None)
 
@@ -545,12 +554,8 @@ def _still_open(texts: Iterable[_ListedText]) -> frozenset[_ListedText]:
     return frozenset([text for text in texts if text.may_restrict])
 
 
-# Places that all searches of one comparison may look at.
-_PLACES: Final = 60_000
-
-
 def simple_differences(
-    pair: CommandPair, wanted: Iterable[Effects]
+    pair: CommandPair, wanted: Iterable[Effects], allowed: Steps
 ) -> Generator[Difference, None, set[Effects]]:
     """Yield a difference for each change that is *wanted* and has one; return those left undecided.
 
@@ -559,6 +564,7 @@ def simple_differences(
     Args:
         pair: the calls of the tool that runs commands, its lines compared.
         wanted: changes that no command which was tried shows.
+        allowed: how many steps searches may still take.
 
     """
     left = {*wanted}
@@ -575,7 +581,7 @@ def simple_differences(
     if not left or len(asks) != 1 or decides_more:
         return left
     unsure = Effect.ASK if True in asks else Effect.DENY
-    search = SimpleSearch(pair, pair.shell, unsure, _PLACES)
+    search = SimpleSearch(pair, pair.shell, unsure, allowed)
     while left:
         found = search.search(stronger(left))
         if found.text is None:

@@ -49,7 +49,7 @@ class Entry:
     field: str = ""
     reason: Reason = Reason.RULE  # what a decision by this entry gives as its reason
     rule: str = values.field(default="", hash=False)  # the rule as written
-    place: Place | None = values.field(default=None, hash=False)  # where it is written
+    place: Place | None = None  # where it is written
     form: Form = Form.PLAIN  # how it says so, where that counts
 
 

@@ -7,7 +7,7 @@ import random
 
 from policy.compare.auto_allowed import ACTED_ON
 from policy.compare.lists import ListSide, Sides, View
-from policy.compare.simple import SimpleSearch
+from policy.compare.simple import SimpleSearch, Steps
 from policy.compare.tables import differences
 from policy.compare.witness import CHANGES, weaker
 from policy.core.effect import Effect
@@ -34,7 +34,7 @@ def test_a_command_that_is_decided_in_some_way_is_found_or_there_is_none() -> No
         lists = [f"{e} Bash({dice.choice(rules)})" for e in ("allow", "ask", "deny") * 2]
         before, after = table(*lists[1:]), table(*lists[:-1])
         for change in sorted(CHANGES, key=str):
-            simple = SimpleSearch(_sides(before, after), SHELL, Effect.ASK, 20_000)
+            simple = SimpleSearch(_sides(before, after), SHELL, Effect.ASK, Steps(400_000))
             found = simple.search({change})
             if found.text is not None:
                 call = {"command": found.text}
@@ -75,5 +75,5 @@ def test_no_command_of_plain_words_shows_a_change_that_a_comparison_does_not_tel
         if not comparison.exact:
             continue
         told = weaker(each.effects for each in comparison.differences)
-        simple = SimpleSearch(_sides(before, after), SHELL, Effect.ASK, 200_000)
+        simple = SimpleSearch(_sides(before, after), SHELL, Effect.ASK, Steps(4_000_000))
         assert simple.search(CHANGES - told).text is None, lists
