@@ -1,12 +1,13 @@
 """The commands that a host runs where no rule applies to them.
 
-A pattern matches no auto-allowed command where it begins with a program or a subcommand that is
-not known, or with an option that is never harmless. Else some of each program are tried.
+A pattern matches no auto-allowed command where its words say so: the name of a program or a
+subcommand that is not known, or an option that is never harmless. Else some of each program are
+tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from re import findall, fullmatch
 from typing import Final
@@ -123,25 +124,47 @@ def may_run(shell: Shell, pattern: Pattern, names: frozenset[str] | None = None)
         below = {name: below[name] for name in names if name in below}
     for word in words:
         if program is not None and (not below or word[:1] == "-"):
-            return not all(_is_refused(form, word) for form in _forms(program))
+            is_refused = all(_is_refused(form, word) for form in _forms(program))
+            return not (is_refused or _does_harm(program, spelled))
         program = below.get(word)
         if program is None:
             return False
         below = program.subcommands
     if program is None or (below and last[:1] not in ("", "-")):
         return any(name.startswith(last) for name in below)
-    return bool(below) or any(form.most != 0 or form.flags != "" for form in _forms(program))
+    takes_more = any(form.most != 0 or form.flags != "" for form in _forms(program))
+    return (takes_more or bool(below)) and not _does_harm(program, spelled)
 
 
 def _forms(program: Program) -> list[Program]:
     return [form for form in (program, *program.forms) if form.harmless or form.runs]
 
 
+def _does_harm(program: Program, spelled: Iterable[str]) -> bool:
+    """Return whether a program does not run without a rule with a word that a pattern spells."""
+    for text in spelled:
+        *words, last = text.split(" ")
+        # A star may end the last: what matches letters that no table names matches all of them.
+        behind = [[word] for word in words[1:]]
+        behind += [[last, f"{last}\uf8ff", last + "\uf8ff" * 9]] if words else []
+        if any(_is_unsafe(program, each) for each in behind):
+            return True
+    return False
+
+
+def _is_unsafe(program: Program, words: Sequence[str]) -> bool:
+    """Return whether a program with any of these options does not run without a rule."""
+    for form in _forms(program):
+        is_unsafe = form.unsafe and all(fullmatch(form.unsafe, word) for word in words)
+        if form.ends or form.runs or form.pairs or not is_unsafe:
+            return False
+    return all(_is_unsafe(one, words) for one in program.subcommands.values())
+
+
 def _is_refused(form: Program, option: str) -> bool:
     """Return whether a program does not run without a rule with a first option."""
-    if option[:1] != "-" or option in ("-", "--"):
-        return False
-    if any(fullmatch(form.pairs, f"{option} {value}") for value in _VALUES):
+    has_value = any(fullmatch(form.pairs, f"{option} {value}") for value in _VALUES)
+    if option[:1] != "-" or option in ("-", "--") or has_value:
         return False
     known = (text for text in (form.flags, form.values, form.files) if text)
     if form.flags is not None and not any(fullmatch(text, option) for text in known):

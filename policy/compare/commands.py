@@ -31,6 +31,8 @@ from policy.compare.pair import OPAQUE, ToolPair
 from policy.compare.prefixes import in_quotes, prefixes
 from policy.compare.witness import Difference, Effects, of_direction, signature, weaker
 from policy.core import expressions as re
+from policy.core.decision import Reason
+from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
 
@@ -74,7 +76,10 @@ class CommandPair(ToolPair):
         named = "".join(token for p in guides for token in p.tokens if isinstance(token, str))
         if not self.shell.programs and ACTED_ON.isdisjoint(named):
             self.unshown.add(wanted)
-        else:
+        elif not (
+            any(map(self.is_plain, self.filled(text, chosen)))
+            or self._is_by_rules(self.asked(text.replace(self.fresh, WORD)), wanted)
+        ):
             self.doubt(OPAQUE, wanted)
 
     def other_texts(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
@@ -92,6 +97,15 @@ class CommandPair(ToolPair):
             other = text.replace(self.fresh, each)
             if other == other.strip() and self.holds(other) and self._decided(other, chosen):
                 yield other
+
+    def is_plain(self, text: str) -> bool:
+        """Whether a command needs a rule, can be read and opens no file: lines alone decide it."""
+        found = self.asked(text)
+        return not (
+            any(runs(text, shell) for shell in self.shells)
+            or Reason.UNANALYSABLE in (found.before.reason, found.after.reason)
+            or read_alike(text, self.shell).redirections
+        )
 
     def settled(self, effects: Iterable[Effects]) -> set[Effects]:
         """Return the changes of which no further command has to be found beside *effects*."""
@@ -119,6 +133,19 @@ class CommandPair(ToolPair):
             if other is None and found.effects in of_direction(widened=wanted[0] < wanted[1]):
                 other = found
         return other
+
+    def _is_by_rules(self, found: Difference, wanted: Effects) -> bool:
+        """Whether rules for commands say what is not *wanted*, by other texts of a command.
+
+        And not rules for files: so much holds of commands that open none.
+        """
+        rules = {entry.rule for view in self.views for entry in view.entries}
+        return any(
+            decision.effect is not effect
+            and decision.reason is Reason.RULE
+            and rules.issuperset(because.rule for because in decision.because)
+            for decision, effect in zip((found.before, found.after), wanted, strict=True)
+        )
 
 
 # The commands that hosts run where no rule applies to them, as two lookups decide them.
@@ -224,3 +251,10 @@ class _AutoAllowedPair(CommandPair):
         guides = self.guides(chosen)
         yield from self._decided_of(self._likely(guides), chosen)
         yield text
+
+    def is_plain(self, text: str) -> bool:
+        """Whether a command opens no file, or one side denies all files that it opens so."""
+        tools = {file.tool for file in read_alike(text, self.shell).redirections}
+        rows = [row for lookup in self.lookups for row, _ in lookup.rows]
+        said = (row.opening(tool).constant for tool in tools for row in rows)
+        return not tools or any(each is not None and each.effect is Effect.DENY for each in said)

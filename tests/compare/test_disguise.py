@@ -246,12 +246,16 @@ def test_changes_are_searched_among_all_commands_of_plain_words(
     assert shown in told if shown else (Effect.ALLOW, _effect_of(edit)) not in told
 
 
-def test_what_another_rule_asks_for_does_not_change_whatever_files_a_command_opens() -> None:
-    # What `A=1 rm x` runs is asked for on both sides.
-    dice = random.Random(0)
-    lists = {"allow": [], "ask": ["Bash(rm *)", "Bash(xargs *)"], "deny": []}
+def test_files_hide_no_change_of_commands_that_another_rule_asks_for() -> None:
+    # Whatever file is removed: what `A=1 rm x` runs is asked for on both sides.
+    dice, lists = (
+        random.Random(0),
+        {"allow": [], "ask": ["Bash(rm *)", "Bash(xargs *)"], "deny": []},
+    )
     before, after = (_claude(dice, {**lists, "allow": some}) for some in ([], ["Bash(A=1 rm *)"]))
-    assert not differences(before, after).differences
+    found = differences(before, after)
+    assert found.exact
+    assert not found.differences
 
 
 def test_lines_that_deny_are_compared_exactly_where_every_command_is_allowed() -> None:
