@@ -24,7 +24,7 @@ from policy.cli.report.words import (
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import quoted
-from policy.core.values import frozen
+from policy.core.values import evolve
 from policy.files.opening import is_unreadable, open_tree
 from policy.files.text import decode
 from policy.files.trees import Folder, SingleFile, Tree
@@ -41,26 +41,17 @@ _MOST_RUNS = 8
 _KNOWN = "in the baseline"
 
 
-@frozen
-class LintReport(Linted):
-    """The findings that count, and what was read; those in the baseline are suppressed."""
-
-    label: str = ""  # of the tree
-    unread: tuple[str, ...] = ()  # the files that no front end reads
-    read: int = 0  # the number of files that were read
-
-    @property
-    def summary(self) -> str:
-        """A summary on one line."""
-        held = f" with {count(self.rules, 'rule')}" if self.rules else ""
-        parts = [findings_summary(self.findings), f"{count(self.read, 'file')}{held} read"]
-        fixable = sum(bool(finding.edits) for finding in self.findings)
-        numbers = ((fixable, "can be fixed with --fix"), (len(self.suppressed), "suppressed"))
-        parts += [f"{number:,} {what}" for number, what in numbers if number]
-        if self.unread:
-            named = quoted(self.unread, _MOST_UNREAD)
-            parts.append(f"{count(len(self.unread), 'file')} not read: {named}")
-        return f"{self.label}: {'; '.join(parts)}"
+def _summary(report: Linted) -> str:
+    """Return a summary on one line."""
+    held = f" with {count(report.rules, 'rule')}" if report.rules else ""
+    parts = [findings_summary(report.findings), f"{count(report.read, 'file')}{held} read"]
+    fixable = sum(bool(finding.edits) for finding in report.findings)
+    numbers = ((fixable, "can be fixed with --fix"), (len(report.suppressed), "suppressed"))
+    parts += [f"{number:,} {what}" for number, what in numbers if number]
+    if report.unread:
+        named = quoted(report.unread, _MOST_UNREAD)
+        parts.append(f"{count(len(report.unread), 'file')} not read: {named}")
+    return f"{report.label}: {'; '.join(parts)}"
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -106,8 +97,11 @@ def _check_fixable(tree: Tree, path: str) -> None:
         raise PolicyError(msg, help=help_)
 
 
-def _linted(found: InputTree, options: argparse.Namespace) -> LintReport:
-    """Return the report on the files of *found*; the options choose what counts."""
+def _linted(found: InputTree, options: argparse.Namespace) -> Linted:
+    """Return the findings in the files of *found* that count by the options.
+
+    Those in the baseline are suppressed.
+    """
     select, ignore = (
         tuple(code.strip() for text in given for code in text.split(",") if code.strip())
         for given in (options.select, options.ignore)
@@ -131,13 +125,10 @@ def _linted(found: InputTree, options: argparse.Namespace) -> LintReport:
         findings, known = without_known(findings, baseline)
     taken = [pair for pair in linted.suppressed if counts(pair[0])]
     taken += ((finding, _KNOWN) for finding in known)
-    workspace = found.workspace
-    unread = tuple(file.path for file in workspace.unread)
-    counted = (workspace.label, unread, len(workspace.files))
-    return LintReport(tuple(findings), tuple(taken), linted.rules, *counted)
+    return evolve(linted, findings=tuple(findings), suppressed=tuple(taken))
 
 
-def _look_again(found: InputTree, options: argparse.Namespace) -> tuple[InputTree, LintReport]:
+def _look_again(found: InputTree, options: argparse.Namespace) -> tuple[InputTree, Linted]:
     """Return the files and the report on them after a change."""
     # A tree of its own, since the one before remembers what it has read.
     found = read(open_tree(found.tree.label), Hosts.of(options), empty=True)
@@ -154,8 +145,8 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
 
 
 def _mended(
-    found: InputTree, report: LintReport, options: argparse.Namespace, console: Console
-) -> tuple[InputTree, LintReport, bool]:
+    found: InputTree, report: Linted, options: argparse.Namespace, console: Console
+) -> tuple[InputTree, Linted, bool]:
     """Make the edits of *report*, or show them; return what is left, and whether there are any."""
     load = partial(load_tree, front_ends=found.front_ends)
     made, files = 0, set[str]()
@@ -204,14 +195,14 @@ def _tidied(found: InputTree, options: argparse.Namespace, console: Console) -> 
     return bool(made or (seen and options.diff))
 
 
-def _blocks(report: LintReport, most: int | None) -> list[Block]:
-    found: list[Block] = [Paragraph(report.summary, "strong")]
+def _blocks(report: Linted, most: int | None) -> list[Block]:
+    found: list[Block] = [Paragraph(_summary(report), "strong")]
     if report.findings:
         found += [Paragraph(EXPLAIN, "dim"), *findings_blocks(report.findings, most)]
     return found
 
 
-def _json(report: LintReport) -> Object:
+def _json(report: Linted) -> Object:
     totals = Counter(finding.severity.value for finding in report.findings)
     return {
         **shape(report),
@@ -220,7 +211,7 @@ def _json(report: LintReport) -> Object:
     }
 
 
-def _results(report: LintReport) -> list[Result]:
+def _results(report: Linted) -> list[Result]:
     """Return *report* as results; those that do not count are marked."""
     return [
         *map(Result, report.findings),

@@ -45,8 +45,11 @@ class Linted:
     """What there is to say of a workspace."""
 
     findings: tuple[Finding, ...]  # in the order of the files
-    suppressed: tuple[tuple[Finding, str], ...] = ()  # each with the reason
-    rules: int = 0  # how many rules the files hold
+    suppressed: tuple[tuple[Finding, str], ...]  # each with the reason
+    rules: int  # how many rules the files hold
+    label: str  # of the tree
+    unread: tuple[str, ...]  # the files that no front end reads
+    read: int  # the number of files that were read
 
 
 @seldom_collecting()
@@ -94,6 +97,9 @@ def lint(tree: Tree, workspace: Workspace, *, most: int | None = None) -> Linted
         tuple(map(without_secrets, left)),
         tuple((without_secrets(finding), reason) for finding, reason in taken),
         sum(place.file in workspace.files for place, _ in rules),
+        workspace.label,
+        tuple(file.path for file in workspace.unread),
+        len(workspace.files),
     )
 
 
