@@ -16,10 +16,13 @@ from policy.compare.tables import differences
 from policy.compare.witness import Difference, witness_call
 from policy.core.decision import Because, Decision, Does, Reason
 from policy.core.effect import Effect
-from policy.core.values import define, field, frozen
+from policy.core.values import define, frozen
 from policy.hosts.notation.semantics import dialect_of
 from policy.tables.chain import Chain
 from policy.tables.dialect import ArgumentKind
+
+# A tool and the arguments of a call.
+Call = tuple[str, dict[str, object]]
 
 
 @frozen
@@ -51,7 +54,6 @@ class FrictionGroup:
     # A call that the rules allow beside those of the group, which no rule allows yet.
     grants: Difference | None = None
     exact: bool = True  # whether there is none, where *grants* is None
-    members: list[Record] = field(factory=list, repr=False)  # those that differ
 
 
 @frozen
@@ -80,7 +82,8 @@ def friction(
     Calls that a rule denies are not among them. *root* starts every chain in place of the agent in
     the log. A rule that matches more than its calls is made of *least* distinct calls or more.
     """
-    groups: dict[object, tuple[FrictionGroup, Chain]] = {}
+    # Each with its chain, and the calls of it that differ.
+    groups: dict[object, tuple[FrictionGroup, Chain, list[Record]]] = {}
 
     def group_of(record: Record) -> FrictionGroup | None:
         chain = decider.chain(record.chain, record.cwd, record.project)
@@ -100,8 +103,8 @@ def friction(
         what = obstacle.kind, obstacle.because, *shared
         key = record.chain, record.cwd, record.project, what
         made = FrictionGroup(obstacle, record.chain, record)
-        group, _ = groups.setdefault(key, (made, chain))
-        group.members.append(record)
+        group, _, members = groups.setdefault(key, (made, chain, []))
+        members.append(record)
         group.distinct += 1
         return group
 
@@ -111,10 +114,10 @@ def friction(
         calls += record.times
         if group is not None:
             group.calls += record.times
-    for group, chain in groups.values():
+    for group, chain, members in groups.values():
         if group.obstacle.has_rules:
-            _find_rules(group, chain, least)
-    found = [group for group, _ in groups.values()]
+            _find_rules(group, chain, [(each.tool, each.call) for each in members], least)
+    found = [group for group, *_ in groups.values()]
     found.sort(key=lambda g: (-g.calls, g.chain, g.obstacle.kind, g.rules))
     return Friction(tuple(found), calls, undecided)
 
@@ -148,10 +151,9 @@ def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[
     return Obstacle("a path outside the project" if is_outside else "a file" if held else "no rule")
 
 
-def _find_rules(group: FrictionGroup, chain: Chain, least: int) -> None:
-    """Find the rules that allow the calls of *group*, and a call that they allow beside these."""
+def _find_rules(group: FrictionGroup, chain: Chain, calls: Sequence[Call], least: int) -> None:
+    """Find the rules that allow the *calls* of a group, and a call that they allow beside these."""
     dialect = dialect_of([chain.table])
-    calls = [(each.tool, each.call) for each in group.members]
     exact = tuple(dict.fromkeys(rule for each in calls for rule in remedy.rules_for(chain, *each)))
     tries = dict.fromkeys((tuple(remedy.folded(exact, least, dialect)), exact))
     found = next(filter(None, (remedy.remedy_of(chain, rules, calls) for rules in tries)), None)

@@ -19,7 +19,6 @@ from policy.cli.report.as_json import Object, shape
 from policy.cli.report.words import arrow, because_text, call, chain_text, count, logged_call, rule
 from policy.core.effect import VERBS, Effect
 from policy.core.source import quoted
-from policy.core.values import evolve
 
 if TYPE_CHECKING:
     from policy.analysis.friction import Friction, FrictionGroup
@@ -201,8 +200,5 @@ def _further(groups: Sequence[FrictionGroup]) -> doc.Text:
 
 
 def _friction_json(found: Friction) -> Object:
-    groups = [shape(evolve(group, members=[])) for group in found.groups]
-    for group in groups:
-        del group["members"]  # of the whole log
-    undecided = found.undecided.as_json()
+    undecided, groups = found.undecided.as_json(), shape(found.groups)
     return {"calls": found.calls, "held": found.held, "groups": groups, "undecided": undecided}
