@@ -23,21 +23,12 @@ from policy.cli.report.words import (
     names,
     rule,
 )
-from policy.core.values import evolve, field, frozen
+from policy.core.values import evolve
 from policy.language.parse import parse_matcher
 from policy.tables.chain import READINGS
 
 _MOST = 40
 _MOST_NAMES = 6
-
-
-@frozen
-class Asked:
-    """A question as written and its answer, *without* where it is which agents cannot."""
-
-    matcher: str
-    found: Query
-    without: bool = field(default=False, kw_only=True)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -51,41 +42,42 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.note(files.not_read)
     workspace = files.workspace
     found = query(workspace, matcher, readings=(options.reading,) if options.reading else READINGS)
-    asked = Asked(text, found, without=options.without)
     report = doc.Report(
-        f"Agents that can make a call of `{asked.matcher}`",
-        partial(as_json, asked),
-        partial(blocks, asked),
+        f"Agents that can make a call of `{text}`",
+        partial(as_json, text, found),
+        partial(blocks, text, found, without=options.without),
         _MOST,
     )
     publish(report, options, console)
     if console.unreadable(workspace.findings):
         return 2
-    return int(not (found.without if asked.without else found.answers))
+    return int(not (found.without if options.without else found.answers))
 
 
-def blocks(asked: Asked, most: int | None) -> list[doc.Block]:
-    """Return the agents, those that one rule decides for together."""
-    can = {(answer.project, answer.agent) for answer in asked.found.answers}
-    cannot = {(each.project, each.agent) for each in asked.found.refused} - can
+def blocks(
+    matcher: str, answer: Query, most: int | None, *, without: bool = False
+) -> list[doc.Block]:
+    """Return the agents that can, or cannot, those that one rule decides for together."""
+    can = {(each.project, each.agent) for each in answer.answers}
+    cannot = {(each.project, each.agent) for each in answer.refused} - can
     who = f"{len(can):,} of {count(len(can) + len(cannot), 'agent')}" if can else "no agent"
-    told = f"{who} can make a call of `{asked.matcher}`"
+    told = f"{who} can make a call of `{matcher}`"
     found: list[doc.Block] = [doc.Paragraph(told, "strong")]
     heads: tuple[str, ...]
-    if asked.without or not asked.found.answers:
+    if without or not answer.answers:
         heads = ("cannot", "call", "why")
-        rows = list(_refused(asked, most))
+        rows = list(_refused(answer, most))
     else:
         heads = ("", "agents", "call", "why")
-        rows = list(_granted(asked, most))
-    if len({each.project for each in (*asked.found.answers, *asked.found.refused)}) > 1:
+        rows = list(_granted(answer, most))
+    if len({each.project for each in (*answer.answers, *answer.refused)}) > 1:
         heads = ("project", *heads)
     else:
         rows = [row[1:] for row in rows]
     found += [doc.Grid(heads, tuple(rows[:most]))] if rows else []
     found += doc.more(len(rows) - len(rows[:most]))
-    if not asked.found.exact:
-        told = f"not exact: others may as well ({'; '.join(asked.found.why)})"
+    if not answer.exact:
+        told = f"not exact: others may as well ({'; '.join(answer.why)})"
         found.append(doc.Paragraph(told, "warning"))
     return found
 
@@ -105,10 +97,10 @@ def _rows(
     return [(row[0][0], [answer for _, answer in row]) for row in rows]
 
 
-def _granted(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
+def _granted(found: Query, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the answers with one deciding rule; without a bound one for each chain."""
     rows = _rows(
-        asked.found.answers,
+        found.answers,
         lambda one: (one.project, one.chain, one.tool, str(one.call), one.effect),
         lambda one: (one.effect, _because(one), one.chain if most is None else ()),
     )
@@ -128,7 +120,7 @@ def _because(one: Answer) -> object:
     return rules or (one.decision.reason if one.decision is not None else None)
 
 
-def _refused(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
+def _refused(found: Query, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the agents that cannot for one reason."""
 
     def key(one: Answer) -> object:
@@ -137,8 +129,7 @@ def _refused(asked: Asked, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
         reason = _because(one) if own or one.because else _why([one])
         return reason, "" if one.is_unreached else call_text(one.tool, one.call)
 
-    refused = asked.found.refused
-    for note, members in _rows(refused, lambda one: (one.project, one.agent), key):
+    for note, members in _rows(found.refused, lambda one: (one.project, one.agent), key):
         one = members[0]
         rules = doc.joined(map(rule, one.because), "; ")
         yield (
@@ -161,11 +152,10 @@ def _why(group: Sequence[Answer]) -> str:
     return explained(evolve(first.decision, links=links), caller)
 
 
-def as_json(asked: Asked) -> Object:
-    """Return the JSON shape of *asked*."""
-    found = asked.found
+def as_json(matcher: str, found: Query) -> Object:
+    """Return the JSON shape of an answer."""
     return {
-        "matcher": asked.matcher,
+        "matcher": matcher,
         "answers": shape(found.answers),
         "without": [{**shape(each), "message": _why([each])} for each in found.refused],
         "exact": found.exact,

@@ -10,7 +10,7 @@ import pytest
 
 from policy.analysis.reach.query import exceeds, query, read_maximum
 from policy.cli import main
-from policy.cli.query import Asked, as_json, blocks
+from policy.cli.query import as_json, blocks
 from policy.cli.report import document as doc
 from policy.cli.report.markdown import markdown
 from policy.cli.report.terminal import PageLayout, terminal
@@ -255,16 +255,19 @@ def test_who_cannot_is_reported_with_the_rule_that_denies_the_call_or_the_start(
 def test_where_no_agent_can_it_is_said_why() -> None:
     text = TEAM.replace("    ask   Edit\n", "    deny  Edit\n", 1)
     workspace = load_tree(Memory({"team.policy": text}))
-    asked = Asked("Edit", query(workspace, parse_matcher("Edit")))
-    for said in (terminal(blocks(asked, 40), PageLayout(100)), markdown(blocks(asked, 40))):
+    asked = query(workspace, parse_matcher("Edit"))
+    for said in (
+        terminal(blocks("Edit", asked, 40), PageLayout(100)),
+        markdown(blocks("Edit", asked, 40)),
+    ):
         assert "team.policy:6:11" in said
         assert "main" in said
-    assert all(each["message"] for each in as_json(asked)["without"])
+    assert all(each["message"] for each in as_json("Edit", asked)["without"])
 
 
 def _rows(files: dict[str, str], matcher: str) -> list[tuple[doc.Text, ...]]:
-    asked = Asked(matcher, query(load_tree(Memory(files)), parse_matcher(matcher)))
-    (grid,) = [block for block in blocks(asked, 40) if isinstance(block, doc.Grid)]
+    asked = query(load_tree(Memory(files)), parse_matcher(matcher))
+    (grid,) = [block for block in blocks(matcher, asked, 40) if isinstance(block, doc.Grid)]
     return [grid.heads, *grid.rows]
 
 
