@@ -8,10 +8,10 @@ The rules behind both decisions say which edits are tried first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import groupby
 from typing import Final
 
@@ -377,27 +377,17 @@ def _with_commas(text: str) -> str:
 class Edits:
     """The edits between two trees, and the trees between them.
 
-    One of *files* that is not understood is one edit, as one that came or went. *renamed* is path
-    of the new tree -> the path in its place in the old one.
+    One of *files* that is not understood is one edit, as one that came or went.
     """
 
-    def __init__(
-        self,
-        old: Tree,
-        new: Tree,
-        files: Iterable[FileChange],
-        renamed: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, old: Tree, new: Tree, files: Iterable[FileChange]) -> None:
         self._new = new
         self._files: dict[str, _EditedFile] = {}
-        renamed = renamed or {}
         for file in files:
-            if file.path not in renamed.values():
-                before = _source(old, renamed.get(file.path, file.path))
-                after = _source(new, file.path)
-                if before or after:
-                    is_whole = file.status == "in error"
-                    self._files[file.path] = _EditedFile(before, after, is_whole=is_whole)
+            before, after = (_source(tree, file.path) for tree in (old, new))
+            if before or after:
+                is_whole = file.status == "in error"
+                self._files[file.path] = _EditedFile(before, after, is_whole=is_whole)
 
     @cached_property
     def all(self) -> list[TextEdit]:
@@ -478,6 +468,7 @@ class _Search:
         self, sides: tuple[Workspace, Workspace], edits: Edits, load: Callable[[Tree], Workspace]
     ) -> None:
         self._edits = edits
+        self._all = frozenset(edits.all)
         self._load = load
         self._sides = sides
         self._unreadable = {each for side in sides for each in _unreadable(side)}
@@ -492,6 +483,47 @@ class _Search:
         self._known: dict[tuple[int, Names], _Making] = {}
         self._of_agents = cache(self._edits_of_agents)
 
+    def making(self, change: Change, names: Names) -> _Making:
+        """Return the edits without which a chain has the effect from before the change.
+
+        Candidates are those of the rules that decide, the last that make other changes, those of
+        the files of the agents, and all, in this order. The first is taken without which the files,
+        loaded again, decide as before. Of all but rules that decide a call, it is what is needed.
+        """
+        found = self._known.get((id(change), names), _NONE)
+        one = None if found else self._in_one_reading(change, names)
+        if one:
+            undone = partial(self._is_undone, one, names)
+            named, last = self._named(one, names), [*self._found][: -_FEW - 1 : -1]
+            candidates = (named, *last, self._of_agents(change.project, names), self._all)
+            found = next(some for some in candidates if some and undone(some))
+            if found is not named or one.what != "rule":
+                found = self._needed(found, undone)
+        if found:
+            self._found.pop(found, None)
+            self._found[found] = None
+        return found
+
+    def _needed(self, edits: _Making, undone: Callable[[_Making], bool]) -> _Making:
+        """Return those of *edits* that undo a change alone, or else few that do so together.
+
+        Halves, quarters and so on are left out while the rest suffices, as long as few files were
+        loaded.
+        """
+        left = [edit for edit in self._edits.all if edit in edits]
+        if 1 < len(left) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
+            alone = [each for each in left if undone(frozenset({each}))]
+            if alone:
+                return frozenset(alone if undone(frozenset(alone)) else alone[:1])
+        size = len(left)
+        while size > 1 and self._loads <= _MOST_LOADED:
+            size = (size + 1) // 2
+            for start in range(0, len(left), size)[::-1]:
+                rest = [*left[:start], *left[start + size :]]
+                if rest and undone(frozenset(rest)):
+                    left = rest
+        return frozenset(left)
+
     def verify_together(self, changes: Iterable[Change]) -> None:
         """Find many changes that the edits of the rules which decide make, with few loads.
 
@@ -503,11 +535,13 @@ class _Search:
         for change in changes:
             for names in change.chains:
                 one = self._in_one_reading(change, names)
-                if one and (named := self._named(one, names)):
+                named = self._named(one, names) if one else _NONE
+                # Of a start several may be more than it needs.
+                if one and named and (change.what == "rule" or len(named) == 1):
                     by_edits.setdefault(named, []).append((change, names, one))
         if len(by_edits) <= _FEW:
             return
-        common = dict.fromkeys(by_edits, frozenset(self._edits.all))
+        common = dict.fromkeys(by_edits, self._all)
         for bit in range((len(by_edits) - 1).bit_length()):
             for half in (0, 1):
                 together = [e for n, e in enumerate(by_edits) if n >> bit & 1 == half]
@@ -525,20 +559,11 @@ class _Search:
             if common[each] == each:
                 self._known |= {(id(change), names): each for change, names, _ in members}
 
-    def making(self, change: Change, names: Names) -> _Making:
-        """Return the edits without which a chain has the effect from before the change."""
-        found = self._known.get((id(change), names)) or self._searched(change, names)
-        if found:
-            self._found.pop(found, None)
-            self._found[found] = None
-        return found
-
     def as_chain_decides(self, change: Change) -> Change:
         """Return a change with the rules and the agents of its own first chain."""
         tables = self._tables(change)
-        if not tables:
-            return change
-        return evolve(change, difference=decided(*tables, change.difference))
+        found = decided(*tables, change.difference) if tables else change.difference
+        return evolve(change, difference=found)
 
     def of_same_list(
         self, making: _Making, changes: Sequence[Change], rest: Iterable[TextEdit]
@@ -558,19 +583,18 @@ class _Search:
     def _tables(self, change: Change) -> tuple[Table, Table] | None:
         """Return what both sides have at the end of the first chain of a change of rules."""
         one = self._in_one_reading(change, change.chain)
-        old, new = (self._project(side, change.project) for side in self._sides)
-        if change.what != "rule" or one is None or not old or not new:
+        if change.what != "rule" or one is None:
             return None
-        sides = (Chains(project.reading(one.readings[0])) for project in (old, new))
-        was, now = (chains.chain(change.chain).table for chains in sides)
-        return was, now
+        old, new = (
+            self._chain(self._without(edits), one, change.chain) for edits in (self._all, _NONE)
+        )
+        return (old.table, new.table) if old and new else None
 
     def _in_one_reading(self, change: Change, names: Names) -> Change | None:
         """Return a change in the first reading in which this chain has it, if there is one."""
-        everything = frozenset(self._edits.all)
         for reading in change.readings:
             one = evolve(change, readings=(reading,))
-            loaded = map(self._without, (everything, _NONE))
+            loaded = map(self._without, (self._all, _NONE))
             sides = (self._effect(side, one, names) for side in loaded)
             if (*sides,) == change.difference.effects:
                 return one
@@ -580,92 +604,47 @@ class _Search:
         """Return the edits of all rules that decide in the one reading of a change.
 
         These are the rules by which one side grants less, and those of the same agents on the
-        other side. Of a chain that begins or ends to be, they decide the start of each agent.
-        Where no rule that decides was edited, they are those of the tool for the agents.
+        other side; of the start of a chain, the rules of its decisions. Where none of these was
+        edited, they are those of the tool for the agents.
         """
         difference = change.difference
-        sides = [self._without(frozenset(self._edits.all)), self._without(_NONE)]
-        found = _NONE
-        if change.what == "rule":
-            chains = [self._chain(side, change, names) for side in sides]
-            found = self._deciding(chains, difference.tool, difference.call)
-        for end in range(1, len(names)) if change.what != "rule" else ():
-            chains = [self._chain(side, change, names[:end]) for side in sides]
-            starting = [chain.most_starting(names[end])[:2] for chain in chains if chain]
-            found |= self._deciding(chains, *starting[-1]) if starting else _NONE
-        of_agents = self._of_agents(change.project, names)
-        return found or frozenset(edit for edit in of_agents if edit.tool == difference.tool)
-
-    def _deciding(
-        self, chains: Sequence[Chain | None], tool: str, call: Mapping[str, object]
-    ) -> _Making:
-        """Return the edits of the rules that matter to a call at the end of a chain."""
-        said = [
-            [(part.links, part.rules.row(tool).outcome(call)) for part in chain.table.use.parts]
-            if chain
-            else []
-            for chain in chains
+        tool, call = difference.tool, difference.call
+        places = [
+            (side, because.place)
+            for side, decision in enumerate((difference.before, difference.after))
+            for because in decision.because
         ]
-        most = max(min((one.effect for _, one in some), default=Effect.ALLOW) for some in said)
-        less = [(links, one) for some in said for links, one in some if one.effect < most]
-        # A limit of depth is no rule of the agent whose limit it is.
-        held = {link for links, one in less if one.reason is not Reason.DEPTH for link in links}
-        found = _NONE
-        for side, some in enumerate(said):
-            for links, one in some:
-                if None in chains or one.effect < most or not held.isdisjoint(links):
-                    found = found.union(*(self._covering(side, e.place) for e in one.entries))
-        return found
+        if tables := self._tables(evolve(change, chain=names)):
+            said = [
+                (side, part.links, part.rules.row(tool).outcome(call))
+                for side, table in enumerate(tables)
+                for part in table.use.parts
+            ]
+            most = max(difference.effects)
+            less = [(links, one) for _, links, one in said if one.effect < most]
+            # A limit of depth is no rule of the agent whose limit it is.
+            held = {link for links, one in less if one.reason is not Reason.DEPTH for link in links}
+            places = [
+                (side, entry.place)
+                for side, links, one in said
+                if one.effect < most or not held.isdisjoint(links)
+                for entry in one.entries
+            ]
+        of_agents = self._of_agents(change.project, names)
+        of_tool = frozenset(edit for edit in of_agents if edit.tool == tool)
+        return _NONE.union(*(self._covering(*place) for place in places)) or of_tool
 
     def _edits_of_agents(self, title: str, names: Names) -> _Making:
         """Return the edits in the files that define the agents of a chain."""
-        files = {
-            agent.place.file
-            for side in self._sides
-            for project in side.projects
-            if project.title == title
-            for name in names
-            if (agent := project.agents.get(name)) and agent.place
-        }
+        projects = filter(None, (self._project(side, title) for side in self._sides))
+        agents = [project.agents.get(name) for project in projects for name in names]
+        files = {agent.place.file for agent in agents if agent and agent.place}
         return frozenset(each for each in self._edits.all if not files.isdisjoint(each.files))
 
-    def _searched(self, change: Change, names: Names) -> _Making:
-        """Return the same, by what files say where some edits are taken back.
-
-        First those that are named, and those that make other changes; then each alone; then
-        halves, quarters and so on are kept while the rest suffices. Where the files of the agents
-        suffice, no others are tried.
-        """
-        one = self._in_one_reading(change, names)
-        if one is None:
-            return _NONE
-
-        def undone(edits: _Making) -> bool:
-            return self._effect(self._without(edits), one, names) is one.difference.before.effect
-
-        if (named := self._named(one, names)) and undone(named):
-            return named
-        for edits in [*self._found][: -_FEW - 1 : -1]:
-            if undone(edits):
-                few = edits if 1 < len(edits) <= _FEW else _NONE
-                return frozenset(each for each in few if undone(frozenset({each}))) or edits
-        left = self._edits.all
-        of_agents = self._of_agents(change.project, names)
-        if of_agents and undone(of_agents):
-            left = [each for each in left if each in of_agents]
-        if len(left) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
-            alone = [each for each in left if undone(frozenset({each}))]
-            for edits in (frozenset(alone), frozenset(alone[:1])):
-                if edits and undone(edits):
-                    return edits
-        size = len(left)
-        while size > 1 and self._loads <= _MOST_LOADED:
-            size = (size + 1) // 2
-            for start in range(0, len(left), size)[::-1]:
-                rest = [*left[:start], *left[start + size :]]
-                if rest and undone(frozenset(rest)):
-                    left = rest
-        return frozenset(left)
+    def _is_undone(self, change: Change, names: Names, edits: _Making) -> bool:
+        """Return whether a chain has the effect from before the change without *edits*."""
+        found = self._effect(self._without(edits), change, names)
+        return found is change.difference.before.effect
 
     def _effect(self, loaded: _Loaded | None, change: Change, names: Names) -> Effect | None:
         """Return what the call of a change gets; None for unreadable files, or no such chain."""

@@ -176,8 +176,10 @@ def load_sides(names: Iterable[str], hosts: Hosts) -> tuple[InputTree, InputTree
     """Return the two sides of a comparison.
 
     One file beside a folder or a revision stands in the place of the file there that has its name,
-    or else of the only one of its kind. Raises PolicyError as `load` does, or for no such file.
+    or else of the only one of its kind. Of two files of one host, the first is read as if it had
+    the name of the second. Raises PolicyError as `load` does, or for no such file.
     """
+    from policy.files.opening import Overlay  # noqa: PLC0415  # as above
     from policy.files.trees import SingleFile  # noqa: PLC0415  # as above
 
     one, other = (load(name, hosts, empty=True) for name in names)
@@ -186,6 +188,11 @@ def load_sides(names: Iterable[str], hosts: Hosts) -> tuple[InputTree, InputTree
         return _put_into(one, other, hosts), other
     if is_file == [False, True]:
         return one, _put_into(other, one, hosts)
+    was, now = ([each.host for each in side.workspace.projects] for side in (one, other))
+    if all(is_file) and was == now and len(was) == 1:
+        (name,), (place,) = one.tree.paths(), other.tree.paths()
+        tree = Overlay(other.tree, {place: one.tree.read(name)}, one.tree.label)
+        return read(tree, hosts, empty=True), other
     return one, other
 
 

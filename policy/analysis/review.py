@@ -23,7 +23,7 @@ from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Source
 from policy.core.values import evolve, field, frozen
-from policy.files.trees import SingleFile, Tree
+from policy.files.trees import Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import READINGS, SpawnDenied
@@ -59,19 +59,16 @@ def _edges(project: Project | None) -> set[tuple[str, str]]:
     return edges
 
 
-def new_findings(
-    old: Iterable[Finding], new: Iterable[Finding], renamed: Mapping[str, str]
-) -> tuple[Finding, ...]:
+def new_findings(old: Iterable[Finding], new: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return errors and warnings of *new* that *old* has not, by severity and place.
 
     They are compared by file, code and text: a finding whose line moved, or that shows another
-    call, is not new. *renamed* is a file of *new* -> the file of *old* in its place.
+    call, is not new.
     """
     known = Counter((each.place.file, each.code, _text(each)) for each in old)
     found = []
     for finding in new:
-        file = finding.place.file
-        mark = renamed.get(file, file), finding.code, _text(finding)
+        mark = finding.place.file, finding.code, _text(finding)
         if known[mark] > 0:
             known[mark] -= 1
         elif finding.severity is not Severity.NOTE:
@@ -320,19 +317,11 @@ def review(
     *maximum* is a policy of one agent that the second side should not exceed. Raises PolicyError
     where it is not of one agent, or a rule of it matches no call.
     """
-    place = _in_one_place(trees, workspaces[0])
-    old, new = sides = workspaces[0], place(workspaces[1])
-
-    def load_there(tree: Tree) -> Workspace:
-        return place(load(tree))
-
+    old, new = workspaces
     known: Known = {}
     files = changed_files(*zip(trees, workspaces, strict=True))
-    diff = diff_workspaces(*sides, readings=readings, files=files, known=known)
-    # Of trees of one file each, the second is in the place of the first.
-    one, other = (tree.path.name if isinstance(tree, SingleFile) else "" for tree in trees)
-    renamed = {other: one} if one and other and one != other else {}
-    edits = Edits(*trees, diff.files, renamed)
+    diff = diff_workspaces(old, new, readings=readings, files=files, known=known)
+    edits = Edits(*trees, diff.files)
     excess: tuple[tuple[Excess, ...], tuple[str, ...]] = ((), ())
     if maximum is not None:
         # Only a maximum needs the parser of our notation.
@@ -341,14 +330,14 @@ def review(
         excess = exceeds(new, read_maximum(maximum), readings=readings)
     # Rules that decide nothing are left out: to find them takes longer than a diff.
     was, now = (lint(*side, most=0).findings for side in zip(trees, workspaces, strict=True))
-    came = new_findings(was, now, renamed)
+    came = new_findings(was, now)
     errors = [sum(each.severity is Severity.ERROR for each in some) for some in (now, came)]
     report = DiffReport(
         trees[0].label,
         trees[1].label,
         diff,
         tuple(edits.all),
-        tuple(effects_of_edits(diff, sides, edits, load_there)),
+        tuple(effects_of_edits(diff, workspaces, edits, load)),
         changed_rules(old, new),
         classes={each.title: each.tool_classes for each in (*old.projects, *new.projects)},
         grants=_grants(diff, old, new),
@@ -359,8 +348,8 @@ def review(
         findings=came,
         errors_before=errors[0] - errors[1],
     )
-    idle = without_effect(report.others, edits, new, load_there, known)
-    modes = _other_modes(diff, sides, readings, known) if {*report.others} - idle else {}
+    idle = without_effect(report.others, edits, new, load, known)
+    modes = _other_modes(diff, workspaces, readings, known) if {*report.others} - idle else {}
     return evolve(report, idle=idle, modes=modes)
 
 
@@ -374,20 +363,6 @@ def _other_modes(
         if (there.widened and not diff.widened) or (there.changes and not diff.changes):
             modes[mode] = there.widened > 0
     return modes
-
-
-def _in_one_place(trees: tuple[Tree, Tree], before: Workspace) -> Callable[[Workspace], Workspace]:
-    """Return what puts a second file in the place of the first, whatever its name."""
-    is_alone = all(isinstance(tree, SingleFile) for tree in trees)
-
-    def placed(workspace: Workspace) -> Workspace:
-        both = before.projects, workspace.projects
-        hosts = [[project.host for project in projects] for projects in both]
-        if not is_alone or hosts[0] != hosts[1] or len(hosts[0]) != 1:
-            return workspace
-        return evolve(workspace, projects=(evolve(both[1][0], root=both[0][0].root),))
-
-    return placed
 
 
 def _grants(diff: Diff, old: Workspace, new: Workspace) -> Granted:

@@ -12,7 +12,7 @@ from policy.analysis.conversion.losses import Loss
 from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import FileContent, Object, shape
-from policy.cli.report.words import arrow, call, chain_text, count, why_rows
+from policy.cli.report.words import arrow, because_text, call, chain_text, count
 from policy.core.errors import PolicyError
 from policy.core.source import quoted
 from policy.files.opening import open_tree
@@ -110,8 +110,8 @@ def _loss(group: Sequence[Loss]) -> doc.Item:
     also = f", and {count(len(loss.also), 'more chain')}" if loss.also else ""
     rows = [
         ("chain", chain_text(loss.chain) + also),
-        *why_rows("before", loss.before, loss.chain[-1], 1),
-        *why_rows("after", loss.after, loss.chain[-1], 1),
+        ("before", because_text(loss.before, loss.chain[-1], 1)),
+        ("after", because_text(loss.after, loss.chain[-1], 1)),
     ]
     calls = doc.joined(call(one.tool, one.call) for one in group)
     changed = arrow(loss.before.effect, loss.after.effect)
@@ -121,9 +121,6 @@ def _loss(group: Sequence[Loss]) -> doc.Item:
 def _notes(conversion: Conversion) -> dict[str, list[str]]:
     """Return what else there is to say: a title -> its items."""
     names = [f"the agent `{old}` is called `{new}`" for old, new in conversion.names.items()]
-    if conversion.tools:
-        tools = quoted(conversion.tools, len(conversion.tools))
-        names.append(f"tools that the host does not know keep theirs: {tools}")
     return {
         "dropped: no file of the other host says it": [
             one.what + (f" (of `{one.agent}`)" if one.agent else "") for one in conversion.dropped

@@ -27,6 +27,7 @@ from policy.cli.report.changes import (
 from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
     arrow,
+    because_text,
     call,
     call_text,
     chain_text,
@@ -36,7 +37,6 @@ from policy.cli.report.words import (
     names,
     reasons,
     sentences,
-    why_rows,
 )
 from policy.core import expressions as re
 from policy.core.finding import Severity
@@ -122,11 +122,10 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         shown = (groups if few or not real else real)[:room]
         items = [_effects_item(report, group, n, most) for n, group in enumerate(shown, number + 1)]
         number += len(items)
-        total = len(items) + sum(map(len, groups)) - sum(map(len, shown))
-        found += _section(doc.Ink(title, role), items, total, "edits")
+        left = doc.more(sum(map(len, groups)) - sum(map(len, shown)), "edits")
+        found += [doc.Section(doc.Ink(title, role), (*items, *left))] if items else []
         room = most and max(most - number, _LEAST)
-    limits = [_limit_item(limit) for limit in report.limits[:most]]
-    found += _section("limits that changed", limits, len(report.limits))
+    found += _section("limits that changed", [*map(_limit_item, report.limits)], most)
     found += _beyond(report, most)
     if report.findings:
         title = f"findings that came with the change ({len(report.findings):,})"
@@ -142,13 +141,14 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
         edits = [edit for edit in report.others if (edit in report.idle) is is_idle]
         many = most is not None and len(edits) > most
         files = doc.grouped(edits, (lambda edit: edit.place.file) if many else id)
-        items = [doc.Item(edit_text(report, *some)) for some in files[:most]]
-        found += _section(title, items, len(files), "files", folded=True)
+        items = [doc.Item(edit_text(report, *some)) for some in files]
+        body = doc.listed(items, most, "files")
+        found += [doc.Section(title, body, folded=True)] if items else []
     for project, edges in report.spawns.items():
         first = edges[: most and 2 * most]
         graph = doc.edges_grid(doc.Edge(*edge) for edge in first)
-        title = f"agents of {project} that are started otherwise"
         left = doc.more(len(edges) - len(first), "starts")
+        title = f"agents of {project} that are started otherwise"
         found.append(doc.Section(title, (graph, *left), folded=True))
     others = [kind for kind in FILE_EFFECTS[2:] if kind != "decisions" or most is None]
     found += _files(report, others, most)
@@ -162,13 +162,12 @@ def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[d
     """Return the files that changed, by what that means: *kinds* of `FILE_EFFECTS`."""
     found: list[doc.Block] = []
     for kind in kinds:
-        files = report.files(kind)
         items = []
-        for file in files[:most]:
+        for file in report.files(kind):
             errors = f", {count(file.errors, 'error')}" if file.errors else ""
             items.append(doc.Item((doc.Ink(file.path, "file"), f" ({file.what}{errors})")))
         role = "warning" if kind in FILE_EFFECTS[:2] else ""
-        found += _section(doc.Ink(sentences()["files"][kind], role), items, len(files))
+        found += _section(doc.Ink(sentences()["files"][kind], role), items, most)
     return found
 
 
@@ -179,12 +178,9 @@ def _limit_item(limit: LimitChange) -> doc.Item:
     return doc.Item((doc.Ink(limit.agent, "agent"), told, doc.Ink(at, "file")))
 
 
-def _section(
-    title: doc.Text, items: Sequence[doc.Block], total: int, noun: str = "", *, folded: bool = False
-) -> list[doc.Block]:
-    """Return a section with *items* of *total*; nothing for none."""
-    body = (*items, *doc.more(total - len(items), noun))
-    return [doc.Section(title, body, folded=folded)] if items else []
+def _section(title: doc.Text, items: Sequence[doc.Block], most: int | None) -> list[doc.Block]:
+    """Return a section with at most *most* of *items*; nothing for none."""
+    return [doc.Section(title, doc.listed(items, most))] if items else []
 
 
 def summary(report: DiffReport) -> str:
@@ -252,16 +248,14 @@ def _side_name(name: str) -> str:
 
 def _alike(report: DiffReport, effects: Iterable[EditEffect]) -> list[list[EditEffect]]:
     """Return effects, together where the same edit of several files has the same effect."""
-    groups: dict[object, list[EditEffect]] = {}
-    for effect in effects:
-        texts = [
-            tuple(span and span.text for span in (edit.removed, edit.added))
-            for edit in effect.edits
-        ]
+
+    def key(effect: EditEffect) -> object:
+        spans = [(edit.removed, edit.added) for edit in effect.edits]
+        texts = tuple(span and span.text for pair in spans for span in pair)
         rows = change_rows(effect, report.classes)
-        marks = [(row.widened, row.kind, row.words, row.subject) for row in rows]
-        groups.setdefault((tuple(texts) or effect, tuple(marks)), []).append(effect)
-    return list(groups.values())
+        return texts or effect, *((row.widened, row.kind, row.words, row.subject) for row in rows)
+
+    return doc.grouped(effects, key)
 
 
 def _effects_item(
@@ -376,8 +370,8 @@ def _detail(change: Change) -> doc.Item:
     difference, agent = change.difference, change.chain[-1]
     chains = ", ".join(map(chain_text, change.chains))
     rows = [
-        *why_rows("before", difference.before, agent),
-        *why_rows("after", difference.after, agent),
+        ("before", because_text(difference.before, agent)),
+        ("after", because_text(difference.after, agent)),
         ("chains", f"{chains} in {change.project}"),
         *_only(change.readings),
     ]
@@ -400,12 +394,12 @@ def _beyond(report: DiffReport, most: int | None) -> list[doc.Block]:
     """Return what exceeds the maximum."""
     groups = report.excess_by_call
     items: list[doc.Block] = []
-    for group in groups[:most]:
+    for group in groups:
         one, others = group[0], _chains(group) - 1
         difference = one.difference
         also = f", and {count(others, 'more chain')}" if others else ""
         rows = [
-            *why_rows("granted", difference.after, one.chain[-1], _MOST_EACH),
+            ("granted", because_text(difference.after, one.chain[-1], _MOST_EACH)),
             ("chain", f"{chain_text(one.chain)} in {one.project}{also}"),
             *_only({each.reading for each in group}),
         ]
@@ -413,7 +407,7 @@ def _beyond(report: DiffReport, most: int | None) -> list[doc.Block]:
         named = call(difference.tool, difference.call)
         items.append(doc.Item(("at most ", changed, "  ", named), (doc.Labelled(tuple(rows)),)))
     title = doc.Ink(f"beyond the maximum ({sum(map(_chains, groups)):,})", "widened")
-    found = _section(title, items, len(groups))
+    found = _section(title, items, most)
     if why := "; ".join(report.more_excess):
         found.append(doc.Paragraph(f"not exact: more may exceed the maximum ({why})", "warning"))
     return found
@@ -518,11 +512,10 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         difference, chain = group[0].difference, group[0].chain
         named = quoted([call_text(difference.tool, difference.call)])
         message = f"{named} gets {difference.after.effect}, in `{chain_text(chain)}`"
-        rows = why_rows("granted", difference.after, chain[-1])
-        detail = "\n".join(f"{label}: {doc.plain(text)}" for label, text in rows)
+        why = doc.plain(because_text(difference.after, chain[-1]))
         span = next(iter(new.spans(difference.after.because).values()), None)
-        at_most = f"at most: {difference.before.effect}\n{detail}"
-        found.append(_result("beyond-maximum", message, at_most, elsewhere, span))
+        detail = f"at most: {difference.before.effect}\ngranted: {why}"
+        found.append(_result("beyond-maximum", message, detail, elsewhere, span))
     if not report.diff.exact:
         reasons = "; ".join(report.diff.why)
         message = f"more calls may be decided differently than could be compared ({reasons})"

@@ -164,12 +164,6 @@ class Writer:
     counterparts: Mapping[str, str]
     carried: frozenset[str]  # the keys of the host's files that a conversion carries over
     write: Callable[[Portable], WrittenFiles]  # returns files that grant no more than a project
-    # Whether the host may have another tool that our notation calls so.
-    others: Callable[[str], bool] = lambda _: False
-
-    def knows(self, tool: str) -> bool:
-        """Return whether the host may have a tool that our notation calls so."""
-        return tool in self.counterparts.values() or self.others(tool)
 
 
 def covers(pattern: Pattern | None, by: Iterable[Pattern]) -> bool:

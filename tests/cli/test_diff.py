@@ -54,6 +54,15 @@ def test_a_file_is_compared_with_the_only_file_of_its_kind_in_a_folder(diff) -> 
     assert "proposal.policy in the place of team.policy → now: 1 edit: narrows" in out
 
 
+def test_two_files_of_other_names_are_compared_as_one(diff) -> None:
+    files = {"old.policy": TEAM, "new.policy": TEAM.replace("diff *", "*")}
+    _, out, _ = diff(files, "old.policy", "new.policy")
+    assert "old.policy → new.policy: 1 edit: widens" in out
+    assert "+ allow Bash(git *) new.policy:3" in out
+    assert "old.policy:" not in out
+    assert "without effect" not in out
+
+
 def test_a_file_is_compared_with_the_file_of_its_name_among_others(diff) -> None:
     files = {"now/team.policy": TEAM, "now/b.policy": TEAM, "new/team.policy": TEAM}
     _, out, _ = diff(files, "now", "new/team.policy")

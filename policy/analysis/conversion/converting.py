@@ -51,7 +51,6 @@ from policy.hosts.portable import (
     PortableAgent,
     PortableLine,
     ToolRules,
-    Writer,
     WrittenFiles,
     covers,
 )
@@ -327,7 +326,6 @@ class Conversion:
     dropped: tuple[Dropped, ...]  # settings that the files of the other host do not have
     # Agent -> its name in the files of the other host, if that differs.
     names: Mapping[str, str] = values.field(factory=dict, hash=False)
-    tools: tuple[str, ...] = ()  # tools without a counterpart, which keep their names
 
     @property
     def looser(self) -> tuple[Loss, ...]:
@@ -435,7 +433,6 @@ def _conversion(
         unproven,
         (*left, *written.dropped, *_lost_bounds(portable, target, written)),
         {old: new for old, new in written.names.items() if old != new},
-        tuple(_without_counterpart(portable, writer, written)),
     )
 
 
@@ -466,16 +463,3 @@ def _lost_bounds(portable: Portable, target: Project, written: WrittenFiles) -> 
             bound = getattr(agent.bounds, name)
             if bound is not None and getattr(kept, name, None) != bound:
                 yield Dropped(f"`{what} {bound}`", agent.name)
-
-
-def _without_counterpart(
-    portable: Portable, writer: Writer, written: WrittenFiles
-) -> Iterator[str]:
-    text = "\n".join(written.files.values())
-    granted = {
-        tool
-        for agent in portable.agents
-        for tool, one in agent.tools.items()
-        if one.constant is not Effect.DENY and agent.otherwise is Effect.DENY
-    }
-    yield from sorted(tool for tool in granted if tool in text and not writer.knows(tool))

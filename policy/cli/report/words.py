@@ -110,18 +110,6 @@ def because_text(decision: Decision, agent: str = "", most: int | None = None) -
     return doc.joined(map(rule, decision.because), "; ", most)
 
 
-def why_rows(
-    label: str, decision: Decision, agent: str, most: int | None = None
-) -> list[tuple[str, doc.Text]]:
-    """Return the rules of *decision*, a row each, or a row with its reason."""
-    if not decision.because:
-        return [(label, explained(decision, agent))]
-    rules: list[doc.Text] = [rule(because) for because in decision.because[:most]]
-    if most is not None and len(decision.because) > most:
-        rules.append(f"and {len(decision.because) - most:,} more rules")
-    return [("" if number else label, text) for number, text in enumerate(rules)]
-
-
 def names(names: Iterable[str], most: int | None = None, role: str = "") -> doc.Text:
     """Return names with commas between them; of more than *most*, the number left out."""
     return doc.joined((doc.Ink(name, role) for name in names), most=most)

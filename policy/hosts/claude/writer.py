@@ -325,5 +325,4 @@ WRITER: Final = Writer(
         " blockReadsOutsideWorkingDirectories".split()
     ),
     _write,
-    others=lambda tool: tool.startswith(_SERVER),
 )

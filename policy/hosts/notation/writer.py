@@ -238,5 +238,4 @@ WRITER: Final = Writer(
     {**{tool: tool for tool in DIALECT.arguments}, "Agent": SPAWN_TOOL},
     frozenset(),
     _write,
-    others=lambda _: True,
 )
