@@ -6,9 +6,10 @@ import pytest
 
 from policy.commands.knowledge import Wrapping
 from policy.compare.compare import Comparison
-from policy.compare.tables import differences, representatives
+from policy.compare.tables import decided, differences, representatives, told
+from policy.compare.witness import Difference
 from policy.core import values
-from policy.core.decision import Reason
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.patterns.search import classes
@@ -18,6 +19,7 @@ from tests.reference import Said, Scope
 from tests.strategies import DIALECT, rule_set, table
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
+_DENIED = Decision(DENY, Reason.DEFAULT)
 
 
 def _shown(comparison: Comparison) -> list[tuple[str, object, Effect, Effect]]:
@@ -283,6 +285,16 @@ def test_thousands_of_names_with_stars_are_compared_exactly() -> None:
 def test_an_alias_is_the_tool_it_stands_for() -> None:
     assert table("allow Agent(a)") == table("allow Task(a)")
     assert differences(table("allow Agent(a)"), table("allow Task(a)")) == Comparison()
+
+
+def test_a_call_under_an_alias_alone_is_told() -> None:
+    before, after = table("deny Task(a)"), table("allow Task(a)")
+    task, agent = (
+        decided(before, after, Difference(tool, {"subagent_type": "a"}, *[_DENIED] * 2))
+        for tool in ("Task", "Agent")
+    )
+    assert told([agent], before, after) == (agent,)
+    assert told([agent, task], before, after) == (task,)
 
 
 # --- commands ---------------------------------------------------------------------------------

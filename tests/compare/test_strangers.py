@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policy.analysis.diff import diff_workspaces
-from policy.compare.paths import left_behind
+from policy.compare.paths import NESTED, left_behind
 from policy.compare.tables import differences
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -97,6 +97,12 @@ def test_folders_beside_one_another_are_compared_exactly() -> None:
     assert {d.widened for d in comparison.differences} == {False}
     (call,) = [d.call for d in comparison.differences]
     assert call["file_path"] == "/w/x"
+
+
+def test_folders_inside_one_another_are_not_compared_in_silence() -> None:
+    rules = [("/p/s/*", ALLOW)]
+    comparison = differences(_table(rules, ("/P/s",)), _table(rules, ("/P",)))
+    assert f"Read: {NESTED}" in comparison.why
 
 
 _pieces = st.lists(
