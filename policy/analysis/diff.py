@@ -94,7 +94,7 @@ class Change:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What no other change of one of its chains has."""
+        """What identifies the change among those of one chain."""
         difference = self.difference
         return self.project, self.readings, self.what, difference.tool, str(difference.call)
 

@@ -486,9 +486,9 @@ class _Search:
     def making(self, change: Change, names: Names) -> _Making:
         """Return the edits without which a chain has the effect from before the change.
 
-        Candidates are those of the rules that decide, the last that make other changes, those of
-        the files of the agents, and all, in this order. The first is taken without which the files,
-        loaded again, decide as before. Of all but rules that decide a call, it is what is needed.
+        Tries, in this order: the edits of the rules that decide, sets that explained other changes,
+        the edits in the files of the agents, and all edits. A set explains the change if the files
+        without it, loaded again, decide as before. A set other than the first is then shrunk.
         """
         found = self._known.get((id(change), names), _NONE)
         one = None if found else self._in_one_reading(change, names)
@@ -527,9 +527,9 @@ class _Search:
     def verify_together(self, changes: Iterable[Change]) -> None:
         """Find many changes that the edits of the rules which decide make, with few loads.
 
-        To take these back alone is to load all files again for each change. Here each set of edits
-        is taken back in half of some rounds, each in halves of its own. A change that is gone in
-        all of these is made by what they have in common.
+        Taking each set back alone would load all files once for each. This is a group test: set *n*
+        is taken back in the rounds that the bits of *n* name. If its change is gone in all of them,
+        and they have only that set in common, the set makes the change.
         """
         by_edits: dict[_Making, list[tuple[Change, Names, Change]]] = {}
         for change in changes:

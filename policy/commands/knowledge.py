@@ -65,7 +65,7 @@ class Program:
     into: bool = False
     anywhere: bool = False  # whether the files that it opens count wherever it lies: `/bin/rm`
     lists: bool = False  # whether it reads the folder it runs in where it names no file
-    lists_if: str = ""  # options of which one must be there for that
+    lists_if: str = ""  # an expression: it lists only with one of these options
     # Whether all that stands behind its first operand may be a file, options too.
     trailing: bool = True
     moves: bool = False  # whether its operand becomes the folder of what follows

@@ -357,7 +357,7 @@ class CommandPrefix:
 
     # The numbers of the words with which a command begins, the first of them 0.
     starts: tuple[int, ...]
-    possible: tuple[int, ...]  # those with which one may begin, where that is unknown
+    possible: tuple[int, ...]  # where one may begin, if the options of a wrapper are unknown
     program: int  # the last of all
     granted: int  # the one with which rules that allow take a command to begin
 

@@ -407,7 +407,7 @@ class _Trials:
     def _changed(self, rule: RuleInTable, sides: Sequence[Sequence[RuleSet]]) -> Comparison:
         """Return how calls are decided differently where *rule* says something else.
 
-        Of differences that matter, one of those that there are is enough.
+        The search stops at the first difference that matters.
         """
         if not self._is_by_tool(rule.entries):
             old, new = map(self._table, sides)

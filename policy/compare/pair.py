@@ -165,7 +165,7 @@ class TextPair(Sides):
     ) -> Iterable[Difference]:
         """Return a difference that other texts than *text* show, which the same lines decide.
 
-        Of one text it is settled that there is none; of many it may hold for this one alone.
+        If *text* is the only candidate, there is no such difference; otherwise others are tried.
 
         Args:
             text: one that the lines decide, and that shows no such difference.

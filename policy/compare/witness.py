@@ -291,7 +291,7 @@ def weaker(changes: Iterable[Effects]) -> set[Effects]:
 
 
 def stronger(changes: Container[Effects]) -> set[Effects]:
-    """Return the changes of which one of *changes* may be what is left, these included."""
+    """Return *changes*, and the changes that can weaken into one of them."""
     return {each for each in CHANGES if any(left in changes for left in weaker([each]))}
 
 

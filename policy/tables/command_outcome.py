@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 def decide_command(row: Row, text: str, limit: int) -> Outcome:
     """Return what *row* says of the command *text*.
 
-    Only the entries up to the number *limit* count: that one matches every such call.
+    *limit* is the first entry that matches by another argument of the call; those behind it do not
+    count.
     """
     command = _read(text, row.argument.kind, row.ruleset.dialect)
     return evaluator_of(row).command_outcome(row, command, limit)

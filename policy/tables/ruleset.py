@@ -34,7 +34,7 @@ class Form(enum.Enum):
     WITHIN = "within"  # as all that is in a folder: `Read(src/**)`
     ALONE = "alone"  # as the only rule that allows calls of its tool: `Bash` without `Bash(git *)`
 
-    # As of every effect and reason: what rows are compared by holds one of each line.
+    # As for effects and reasons: it is hashed once for each entry, and that of enums is slow.
     __hash__ = object.__hash__
 
 

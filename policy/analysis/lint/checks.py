@@ -1,8 +1,8 @@
 """The positions of a project, and the checks of lint that need only a text.
 
-A check is a function that yields findings. To add one, call it with the others of its kind: here
-those of the text of a rule or a file, in `commands.py` those of the commands of a table. Its texts
-are in `data/findings.toml`, its page in `policy/analysis/catalogue`.
+A check is a function that yields findings. To add one, call it with the others of its kind: checks
+of the text of a rule in `spelling_findings`, checks of commands in `_CHECKS` of `commands.py`. Its
+texts are in `data/findings.toml`, its page in `policy/analysis/catalogue`.
 """
 
 from __future__ import annotations

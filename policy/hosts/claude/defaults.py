@@ -248,7 +248,7 @@ def edits_inside(session: ClaudeSession) -> Iterator[Entry]:
         yield built_in(tool, Effect.DENY, reason=Reason.PROTECTED, why="outside edits are blocked")
 
 
-def before_rules(session: ClaudeSession, mode: str) -> Iterator[Entry]:
+def before_allow_rules(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield the entries before allow rules: for guarded files, and in a plan for all edits."""
     if session.guarded:
         yield from _guards(session, mode)

@@ -1,8 +1,9 @@
 """The rule sets of a session in one permission mode.
 
 The order of 2.1.329, as observed: what the host itself decides, exact deny, exact ask, other deny,
-other ask, guarded files, exact allow, other allow, what the mode allows, and the default of a tool.
-What holds in any order, as the folders of a sandbox, is another rule set; the strictest decides.
+other ask, interactive tools, guarded files, exact allow, other allow, what the mode allows, and the
+default of a tool. `bypassPermissions` has no allow rules. What holds in any order, as the folders
+of a sandbox, is another rule set; the strictest decides.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _rule_set(session: ClaudeSession, mode: str) -> RuleSet:
         entries += defaults.agents(session, mode)
         default = Effect.ALLOW
     else:
-        entries += defaults.before_rules(session, mode)
+        entries += defaults.before_allow_rules(session, mode)
         entries += _allowed_or_default(session, mode)
         reason = session.reason(mode)
         default = Effect.DENY if session.denies_rest(mode) else Effect.ASK
