@@ -6,12 +6,13 @@ import atexit
 import gc
 from _weakref import ReferenceType
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from functools import wraps
 
-from policy.core.values import Final, Generic, TypeVar, frozen
+from policy.core.values import Any, Final, Generic, TypeVar, frozen
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def alive(reference: ReferenceType[_V]) -> _V:
@@ -49,22 +50,32 @@ class Memo(dict[_K, _V]):
 _SELDOM: Final = (100_000, 50, 50)
 
 
-@contextmanager
-def seldom_collecting() -> Iterator[None]:
+class seldom_collecting:  # noqa: N801  # as a context or a decorator, as those of `contextlib`
     """Have the collector of cycles run seldom inside: it took a fourth of the time of comparing.
 
     Of several threads, who sets it first sets it back.
     """
-    before = gc.get_threshold()
-    if not 0 < before[0] < _SELDOM[0]:  # 0: the program collects by hand, or never
-        yield
-        return
-    gc.set_threshold(*_SELDOM)
-    try:
-        yield
-    finally:
-        if gc.get_threshold() == _SELDOM:
-            gc.set_threshold(*before)
+
+    def __enter__(self) -> None:
+        self._before = gc.get_threshold()
+        # 0: the program collects by hand, or never.
+        self._is_set = 0 < self._before[0] < _SELDOM[0]
+        if self._is_set:
+            gc.set_threshold(*_SELDOM)
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_set and gc.get_threshold() == _SELDOM:
+            gc.set_threshold(*self._before)
+
+    def __call__(self, function: _F) -> _F:
+        """Return *function*, run inside."""
+
+        @wraps(function)
+        def inside(*arguments: Any, **named: Any) -> Any:
+            with seldom_collecting():
+                return function(*arguments, **named)
+
+        return inside  # type: ignore[return-value]  # it takes and returns the same
 
 
 def never_at_the_end() -> None:
