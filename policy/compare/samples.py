@@ -1,15 +1,15 @@
-"""Commands that lines know by other texts than the one written, or with others: by samples.
+"""Sample commands for changes that the written text of a command does not show.
 
-A command gets the strictest of what its parts and files get, and both sides read it alike. So the
-search for texts (`policy.compare.pair`) finds every change, but for two kinds. A line that denies
-or asks knows a part by further texts, as `rm x` in `sudo rm x`; and a host may have a rule with a
-star know a whole command, of which no part is known to it.
+A command gets the strictest effect of its parts and files, and both sides read it the same way. So
+the search for texts (`policy.compare.pair`) finds every change, except two kinds. A line that
+denies or asks matches a part by further texts, as `rm x` in `sudo rm x`; and on some hosts a rule
+with a star matches a whole command, though it matches none of its parts.
 
-For each changed line, which change may come: between what it says and what the other side may
-grant of commands that the line knows by another text (`_ChangedLines`). Which samples show it: the
-words of the line behind each wrapper, with those of other lines, in quotes, joined with other
-commands, and in scripts (`_Samples`). A change that may come and that no sample shows is left
-undecided.
+`_ChangedLines` bounds the changes that each changed line may cause: from its own effect to what the
+other side may grant to commands that the line matches by another text. `_Samples` yields commands
+that may show such a change: the words of the line behind each wrapper, with the words of other
+lines, in quotes, joined with other commands, and in scripts. A possible change that no sample shows
+stays undecided.
 """
 
 from __future__ import annotations
@@ -48,35 +48,35 @@ SAMPLED: Final = (
     "rules match some commands by other texts, as behind a wrapper; samples of these were compared"
 )
 
-# Commands that are tried before the answer is no longer exact, and those of one line.
+# How many commands are tried before the answer is inexact: in all, and for one line.
 _MOST: Final = 1_000
 _OF_LINE: Final = 300
 
-# Lines whose words are tried with those of another.
+# How many lines have their words combined with those of another line.
 _BESIDE: Final = 48
 
-# Commands that no rule can grant, or that open files no one knows.
+# Commands that no rule can grant, or that open unknown files.
 _OPENING: Final = (WORD, f"{WORD} >", f"{WORD} <", "cat")
 _OF_ANY: Final = ("", ";", "$x", f"{WORD}; {OTHER_WORD}", *(f"{each} $x" for each in _OPENING))
 
-# How a command is written otherwise: quoted, with more words, and joined with others.
+# Other forms of a command: quoted, with more words, and joined with other commands.
 _WRITTEN: Final = (
     *("'{0}'{1}", "'{0}{1}'", "\\{0}{1}", "{0}{1} $x"),
     *(f"{{0}}{{1}} | {WORD}", f"{WORD} | {{0}}{{1}}", f"{{0}}{{1}} > {WORD}"),
     *("{0}{1} && {2}", "{2} '{0}{1}'"),
 )
 
-# What a backslash takes the meaning from.
+# A backslash before each letter that a shell would act on.
 _ESCAPED: Final = str.maketrans({letter: f"\\{letter}" for letter in ";&|<>()`$\\{}\"'#"})
 
-# What a wrapper may be told before the command behind it.
+# Operands that a wrapper may take before its command.
 _TOLD: Final = ("", "5 ")
 
 
 def sampled_differences(
     pair: CommandPair, known: Iterable[Effects], allowed: Steps
 ) -> Iterator[Difference]:
-    """Yield a difference of such commands for each change that one shows, but those *known*."""
+    """Yield one difference for each change that a sample command shows and that is not *known*."""
     shown = weaker({*known})
     lines = _ChangedLines(pair)
     for text in islice(_tried(pair, lines, shown), _MOST):
@@ -90,7 +90,7 @@ def sampled_differences(
 
 
 def _tried(pair: CommandPair, lines: _ChangedLines, shown: set[Effects]) -> Iterator[str]:
-    """Yield commands, frozen, as long as a change is not shown that they may have."""
+    """Yield frozen commands, as long as they may show a change that is not in *shown*."""
     exact = dict.fromkeys(pattern for pattern in pair.patterns if pattern.exact)
     edited = {pair.pattern(view, line) for view, line in pair.edits}
     yield from (str(each) for each in exact if each in edited)
@@ -105,7 +105,7 @@ def _tried(pair: CommandPair, lines: _ChangedLines, shown: set[Effects]) -> Iter
     yield from _OF_ANY
 
 
-# Which changes may come of a line by other texts of commands than its own.
+# The changes that a line may cause when it matches a command by another text.
 
 
 @values.frozen
@@ -120,9 +120,9 @@ class _ChangedLine:
 class _ChangedLines:
     """The changed lines, strict ones first. One of them decides each command that changes.
 
-    What a line denies or asks for it takes away from what the other side grants of commands that
-    the line knows by another text: all, where its own words may lead others; else what runs
-    unasked, and what is granted behind words that lead others.
+    A line that denies or asks restricts what the other side grants to commands that the line
+    matches by another text. Where its own words may be a wrapper, that is all the side grants;
+    else it is auto-allowed commands, and what the side grants behind wrappers.
     """
 
     def __init__(self, pair: CommandPair) -> None:
@@ -130,7 +130,7 @@ class _ChangedLines:
 
     @cached_property
     def lines(self) -> list[_ChangedLine]:
-        """Those of which a change may come."""
+        """The lines that may cause a change."""
         found = [self._of_line(*edit) for edit in self._pair.edits if edit[1] != NO_MATCH]
         for number, line in self._pair.edits:
             if line == NO_MATCH:
@@ -141,14 +141,14 @@ class _ChangedLines:
 
     @cached_property
     def of_any(self) -> frozenset[Effects]:
-        """The changes that may come of any."""
+        """The changes that any of the lines may cause."""
         return frozenset[Effects]().union(*(line.changes for line in self.lines))
 
     def of_wholes(self, shown: Iterable[Effects]) -> frozenset[Effects]:
-        """Return the changes of joined commands that may come beside those *shown*.
+        """Return the changes that joined commands may show in addition to those *shown*.
 
-        A rule of a file that may know several commands and no first denies such a command where not
-        all of it is allowed, or it writes a file and no rule asks for it.
+        A deny rule of a file that may match several joined commands denies such a command where
+        not all of it is allowed, or where it writes a file and no rule asks for it.
         """
         denied = [
             any(
@@ -173,7 +173,7 @@ class _ChangedLines:
         first = self._pair.containing(pattern, number)
         own = [n for n, side in enumerate(self._pair.sides) if number in side]
         if NO_MATCH < first < line and view.entries[first].reason not in BY_DEFAULT:
-            changes = frozenset[Effects]()  # one before it matches all that it matches
+            changes = frozenset[Effects]()  # an earlier line matches all that it matches
         elif effect is Effect.ALLOW:
             changes = self._of_allowed(number, line)
         elif len(own) == 1:
@@ -183,9 +183,9 @@ class _ChangedLines:
         return _ChangedLine(effect, pattern, changes & self._possible)
 
     def _of_allowed(self, number: int, line: int) -> frozenset[Effects]:
-        """Return the changes of a line that allows: it may hide others, or be asked for elsewhere.
+        """Return the changes that a line which allows may cause, as where it hides strict lines.
 
-        Its own text is searched for, but where a part of one command may be what it spells out.
+        The search for texts covers its own text, except where it spells out shell operators.
         """
         pair, view = self._pair, self._pair.views[number]
         pattern, widened = view.patterns[line], number in pair.sides[1]
@@ -196,24 +196,24 @@ class _ChangedLines:
             each.matches(str(pattern)) if pattern.exact else may_meet(pattern, each)
             for each in behind
         ):
-            # Without it a command may be asked for that is denied where no line decides.
+            # Without the line, a strict line may ask for a command that the default denies.
             asked = (Effect.ASK, Effect.DENY) if widened else (Effect.DENY, Effect.ASK)
             return in_direction | {asked}
         if not pattern.exact and _spells_operators(pattern):
             return frozenset(each for each in in_direction if Effect.ALLOW in each)
         beside = set[int]().union(*(side for side in pair.sides if number in side)) - {number}
         if any(pair.views[other].default is not Effect.ALLOW for other in beside):
-            # One list may grant a command as it is written, and another what a wrapper runs.
+            # One list may grant the written command, and another the command behind its wrapper.
             return in_direction
         return frozenset()
 
     def _of_strict(self, number: int, line: int, own: int) -> Iterator[Effects]:
-        """Yield the changes of a line that denies or asks, and that one side alone has."""
+        """Yield the changes that a line which denies or asks may cause, where one side has it."""
         view = self._pair.views[number]
         effect, pattern = view.effect(line), view.patterns[line]
         lists = self._pair.sides[1 - own]
         if view.entries[line].reason in BY_DEFAULT:
-            # A line of the host knows parts alone, and by their own text, which is searched for.
+            # A line of the host matches parts only, by their own text: the search covers that.
             granted = [self._granted_behind[n] for n in lists]
         else:
             granted = [self._granted(n, pattern, effect) for n in lists]
@@ -221,22 +221,22 @@ class _ChangedLines:
         others = [each for each in (Effect.ASK, Effect.ALLOW) if effect < each <= most]
         denying = any(each.default is Effect.DENY for each in self._pair.views)
         if effect is Effect.ASK and (denying or not view.is_strictest(line)):
-            others.append(Effect.DENY)  # what is asked for is denied without the line
+            others.append(Effect.DENY)  # without the line, its commands may be denied
         yield from ((effect, other) if own == 0 else (other, effect) for other in others)
 
     def _granted(self, number: int, pattern: Pattern, effect: Effect) -> Effect:
-        """Return the most that a list grants of commands that a strict line knows by another text.
+        """Return the most that a list grants to commands that a strict line has by another text.
 
-        The line has *pattern* and says *effect*.
+        The strict line has *pattern* and *effect*.
         """
         view, shell = self._pair.views[number], self._pair.shell
         first = self._pair.containing(pattern, number)
         if first != NO_MATCH:
             said = view.effect(first)
             if view.entries[first].reason in BY_DEFAULT:
-                # It gives way to what a file says of a whole command.
+                # A rule of a file about the whole command overrides it.
                 said = max(said, self._granted_behind[number])
-            # In scripts what is denied is known, and not what is asked for.
+            # In scripts, lines that deny are matched, and lines that ask are not.
             if said <= effect or (said is Effect.ASK and not granted_shells([view], shell)):
                 return said
         closed = all(isinstance(token, str) for token in pattern.tokens[:-1])
@@ -256,7 +256,7 @@ class _ChangedLines:
 
     @cached_property
     def _granted_behind(self) -> list[Effect]:
-        """The most that each list grants of what it knows by other words than the first."""
+        """The most that each list grants to commands that it matches behind their first words."""
         shell = self._pair.shell
         return [
             max(
@@ -264,7 +264,7 @@ class _ChangedLines:
                 *(
                     entry.effect
                     for entry, pattern in zip(view.entries, view.patterns, strict=True)
-                    # What is asked for is known behind all that leads others.
+                    # A line that asks matches behind every wrapper.
                     if entry.effect is Effect.ASK or has_other_texts(pattern, shell)
                 ),
                 Effect.DENY,
@@ -273,10 +273,10 @@ class _ChangedLines:
         ]
 
     def _without_line(self, number: int) -> Iterator[_ChangedLine]:
-        """Yield lines that may grant by another text what one side alone grants by no line.
+        """Yield the other side's lines that may decide, by another text, where this default does.
 
-        What a line asks for is known by all texts. One list may allow a command as it is written,
-        and another by what a wrapper runs: no text of it is allowed by both.
+        A line that asks matches by all texts. Of several lists, one may allow a command as it is
+        written and another what its wrapper runs, so that both allow no text of it.
         """
         default, shell = self._pair.views[number].default, self._pair.shell
         own = 0 if number in self._pair.sides[0] else 1
@@ -291,13 +291,13 @@ class _ChangedLines:
 
     @cached_property
     def _possible(self) -> frozenset[Effects]:
-        """The changes from what one side may say of anything to what the other may."""
+        """The changes from an effect that the first side may give to one that the other may."""
         said = map(self._said, self._pair.lookups, self._pair.sides)
         changes = CHANGES.intersection(product(*said))
         return frozenset(each for each in changes if (each[0] < each[1]) in self._directions)
 
     def _said(self, lookup: Lookup, side: Iterable[int]) -> list[Effect]:
-        """Return the effects from the strictest of one side to the most that it grants."""
+        """Return the effects that a side may give, from the strictest to the most lenient."""
         views = [self._pair.views[number] for number in side]
         least = min([each.least for each in views], default=lookup.floor)
         unread = [unsure(row.ruleset).effect for row, _ in lookup.rows]
@@ -306,10 +306,11 @@ class _ChangedLines:
 
     @cached_property
     def _directions(self) -> set[bool]:
-        """In which directions commands may change: more may be allowed, or less, or both.
+        """The possible directions of change: True where more is granted, False where less is.
 
-        One, where one side has all lists of the other, and where two lists differ in lines alone
-        that all deny on one side, or allow on the other behind what does not.
+        It is one direction where one side has all lists of the other. It is also one where two
+        lists differ only in lines that deny on one side, or that allow on the other after all
+        lines that do not allow.
         """
         sides, floors, views = self._pair.sides, self._pair.floors, self._pair.views
         for widened in (True, False):
@@ -333,10 +334,9 @@ class _ChangedLines:
 
 
 def _spells_operators(pattern: Pattern) -> bool:
-    """Whether rules that allow may know a command by what a line spells out that a shell acts on.
+    """Whether rules that allow may match a command by operators that the pattern spells out.
 
-    Not where it begins with a command, and an operator that is in no quotes: what is read is taken
-    apart there.
+    False where a plain command and then an unquoted operator start it: the reader splits it there.
     """
     start = start_of(pattern)
     program = start.partition(" ")[0]
@@ -346,11 +346,11 @@ def _spells_operators(pattern: Pattern) -> bool:
     return any(isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens)
 
 
-# The commands that are tried for a line.
+# The commands that are tried for one line.
 
 
 class _Samples:
-    """Commands that some lists know by a changed line, by what else lines and a shell know."""
+    """Sample commands for a changed line, made of other lines and of what a shell knows."""
 
     def __init__(self, pair: CommandPair, shell: Shell) -> None:
         self._fresh, self._views, self._shell = pair.fresh, pair.views, shell
@@ -360,7 +360,7 @@ class _Samples:
         )
 
     def of(self, pattern: Pattern) -> Iterator[str]:
-        """Yield commands that a line with *pattern* may know by some of their texts, frozen."""
+        """Yield frozen commands of which a line with *pattern* may match some text."""
         text, quiet = freeze(pattern, self._fresh), quiet_commands(self._shell)
         yield text
         closed = (f"{WORD} ]", f"{WORD} ]]")  # as tests are: `[ -f x ]`
@@ -378,7 +378,7 @@ class _Samples:
         yield from (freeze(other, f"'{text}'") for other in self._others)
 
     def _written(self, text: str) -> Iterator[str]:
-        """Yield a command as it is written otherwise, and joined with others."""
+        """Yield other forms of a command: quoted, escaped, joined, and in a script."""
         program, blank, rest = text.partition(" ")
         escaped = text.translate(_ESCAPED)
         yield from (escaped, f"{program}{blank}'{rest}'" if rest else text)
@@ -389,7 +389,7 @@ class _Samples:
 
     @cached_property
     def _behind(self) -> Mapping[str, None]:
-        """What is tried behind the words of a line: what runs unasked, and what others know."""
+        """Commands to try behind the words of a line: auto-allowed ones, and of other lines."""
         known = dict.fromkeys(quiet_commands(self._shell))
         for other in self._others:
             known |= dict.fromkeys(islice(filter(other.matches, auto_allowed(self._shell)), 1))
@@ -398,7 +398,7 @@ class _Samples:
 
     @cached_property
     def _others(self) -> list[Pattern]:
-        """What lines allow, and what they deny or ask for: some of each, those of files first."""
+        """Some patterns of lines that allow, then some of strict lines; those of files first."""
         written: dict[bool, dict[Pattern, bool]] = {False: {}, True: {}}
         for view in self._views:
             for entry, pattern in zip(view.entries, view.patterns, strict=True):

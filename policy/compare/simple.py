@@ -1,4 +1,4 @@
-"""Simple commands of plain words, searched by every text that rules match: own and unwrapped.
+"""Search simple commands of plain words by every text that rules match: as written and unwrapped.
 
 The automata of all lines run along each text. Wrappers come first, word by word; the command
 behind them is searched letter by letter (as in `policy.patterns.search`). The search finds a
@@ -27,33 +27,33 @@ from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 from policy.patterns.pattern import Pattern
 from policy.patterns.search import SearchResult
 
-# Effects by what they grant: numbers are compared in a fraction of the time.
+# Effects in order of what they grant, and their numbers, which compare much faster.
 _BY_RANK: Final = sorted(Effect)
 _RANK: Final = {effect: rank for rank, effect in enumerate(_BY_RANK)}
 
 
 @frozen(eq=False)
 class _List:
-    """One of the lists."""
+    """One list of rules, with its changed lines."""
 
     view: View
-    otherwise: Effect  # what it says of a text that no line matches
-    edits: frozenset[int]  # the lines one of which decides any difference
+    otherwise: Effect  # the effect of a text that no line matches
+    edits: frozenset[int]  # the changed lines: one of them decides any difference
 
     def effect(self, line: int) -> Effect:
         return self.otherwise if line == NO_MATCH else self.view.effect(line)
 
 
 class Texts:
-    """All texts, by what the lists of two sides say of them.
+    """All texts, where texts that leave the lists of both sides in the same states are one.
 
     Args:
-        sides: both.
-        strict: whether only lines count that deny or ask, and those before them.
+        sides: both sides.
+        strict: whether only lines that deny or ask count, and the lines before them.
 
     Attributes:
-        lists: the lists.
-        start: the text without a letter.
+        lists: the lists of both sides.
+        start: the empty text.
 
     """
 
@@ -65,21 +65,21 @@ class Texts:
             end = view.last_strict + 1 if strict else NO_MATCH + 1
             edits = frozenset(line for each, line in sides.edits if each == number and line < end)
             self.lists.append(_List(view, Effect.ALLOW if strict else view.default, edits))
-            # A row's own automaton also has what cuts a command before any rule is asked.
+            # The row's own automaton also has the patterns that split commands before any rule.
             states.append(Automaton([each.tokens for each in view.patterns[:end]]).start)
         self._made: dict[object, _ListedText] = {}
         self.start = self.of(states)
 
     def of(self, states: Sequence[AutomatonState]) -> _ListedText:
-        """Return the text of which lists have these *states*."""
+        """Return the text that leaves the lists in these *states*."""
         key = tuple([state.key for state in states])
         found = self._made.get(key)
         return found or self._made.setdefault(key, _ListedText(self, states))
 
     def changes(self, most: Sequence[Effect]) -> frozenset[Effects]:
-        """Return the changes of what each list says at most so.
+        """Return the changes that are possible where each list grants at most its effect of *most*.
 
-        Where no line allows one may ask of another text.
+        Where no line allows this text, a line may still ask for the command by another text.
         """
         if not self._strict:
             most = [max(each, Effect.ASK) for each in most]
@@ -88,7 +88,7 @@ class Texts:
 
 
 class _ListedText:
-    """One of *texts*; *states* tell where the lines of each list stand."""
+    """One of *texts*, with the state in which it leaves the automaton of each list."""
 
     def __init__(self, texts: Texts, states: Sequence[AutomatonState]) -> None:
         self._texts = texts
@@ -96,7 +96,7 @@ class _ListedText:
         self._after: dict[str, _ListedText] = {}
 
     def after(self, letters: str) -> _ListedText:
-        """Return the text behind some more letters."""
+        """Return this text with some letters added."""
         found = self._after.get(letters)
         if found is None:
             states = self._states
@@ -112,35 +112,35 @@ class _ListedText:
 
     @cached_property
     def said(self) -> tuple[int, ...]:
-        """What each list says of it, by rank."""
+        """The rank of the effect that each list gives this text."""
         lists = zip(self._texts.lists, self._states, strict=True)
         return tuple(_RANK[each.effect(state.first)] for each, state in lists)
 
     @cached_property
     def matched(self) -> tuple[bool, ...]:
-        """Whether a line of each list says so."""
+        """Whether a line matches this text, for each list."""
         return tuple(state.first != NO_MATCH for state in self._states)
 
     @cached_property
     def changes(self) -> frozenset[Effects]:
-        """The changes of commands that are known by what begins with it."""
+        """The possible changes of commands that rules match by a text that begins with this one."""
         lists = zip(self._texts.lists, self._states, strict=True)
         return self._texts.changes([max(map(each.effect, s.possible)) for each, s in lists])
 
     @cached_property
     def may_restrict(self) -> bool:
-        """Whether any list may say but that it allows what begins with it."""
+        """Whether any list may deny or ask for a text that begins with this one."""
         lists = zip(self._texts.lists, self._states, strict=True)
         return any(each.effect(n) is not Effect.ALLOW for each, s in lists for n in s.possible)
 
     @cached_property
     def differs(self) -> bool:
-        """Whether a changed line may decide what begins with it."""
+        """Whether a changed line may decide a text that begins with this one."""
         lists = zip(self._texts.lists, self._states, strict=True)
         return any(not each.edits.isdisjoint(state.possible) for each, state in lists)
 
 
-# The words of a command that lines tell apart: those that lead others, and letters of a program.
+# The words of a command that lines distinguish: leading words, and letters of a program.
 
 
 # Leading words of each kind: wrappers that allow rules unwrap or not, with no, one or two words
@@ -157,7 +157,7 @@ _UNKNOWN: Final = "-Q"
 _FIRST: Final = "-.,:0123456789abcdef"
 
 
-# Words that begin as one line has it and end as another has it: so many are tried.
+# How many words are tried that begin as in one line and end as in another.
 _JOINED: Final = 64
 
 
@@ -175,7 +175,7 @@ class _Step:
 
 @lru_cache(maxsize=20_000)
 def _step(place: WordPlace, text: str, shell: Shell) -> _Step | None:
-    """Return what a word is at some place, if it is a leading word."""
+    """Return the step that a word is at *place*; None if it is no leading word there."""
     word = Word(text, text)
     behind = place.after(word, shell)
     if not behind.leads:
@@ -186,13 +186,13 @@ def _step(place: WordPlace, text: str, shell: Shell) -> _Step | None:
 
 
 class Names:
-    """The programs of a shell that lead others.
+    """The wrappers and keywords of a shell, which stand before another command.
 
     Args:
         shell: how commands are read.
 
     Attributes:
-        known: their names, and the words of shells that lead others.
+        known: the names of the wrappers, and the keywords.
 
     """
 
@@ -303,16 +303,16 @@ _DIGITS: Final = frozenset("0123456789")
 
 @frozen(cache_hash=True)
 class _Spelling:
-    """The first letters of the name of a program that is no wrapper."""
+    """The letters typed so far of the name of a program that is no wrapper."""
 
-    typed: str | None = ""  # behind its last slash, as long as the name of a wrapper begins so
-    slashed: bool = False  # it has a slash
-    named: bool = True  # it may be the name of a variable so far
-    # The letters that operands of a wrapper begin with, before the first letter.
+    typed: str | None = ""  # those after the last slash; None once no wrapper's name begins so
+    slashed: bool = False  # the name has a slash
+    named: bool = True  # the letters so far may name a variable
+    # The letters that an operand of the wrapper may begin with; only before the first letter.
     told: frozenset[str] = frozenset()
 
     def after(self, letter: str, names: Names) -> _Spelling | None:
-        """Return the spelling with one more letter; None where no program is named so."""
+        """Return the spelling with one more letter; None if no program's name goes on with it."""
         if (letter == "=" and self.named) or letter in self.told:
             return None
         typed = "" if letter == "/" else None if self.typed is None else self.typed + letter
@@ -331,16 +331,16 @@ _ASKED: Final = frozenset(each for each in CHANGES if Effect.ALLOW not in each)
 
 @frozen(cache_hash=True)
 class _At:
-    """Where a command stands."""
+    """The state of a command that the search has written so far."""
 
     granted: _ListedText  # the text that rules which allow match
     known: frozenset[_ListedText]  # the texts that strict rules match
-    ambiguous: frozenset[_ListedText] = frozenset()  # those that they may match
-    refused: bool = False  # no rule may allow it
-    parted: bool = False  # a word must come
-    program: _Spelling | None = None  # its letters so far, while that is the last word
-    named: _ListedText | None = None  # the program without the folder before it
-    sure: bool = True  # strict rules surely match that
+    ambiguous: frozenset[_ListedText] = frozenset()  # the texts that strict rules may match
+    refused: bool = False  # no rule may allow the command
+    parted: bool = False  # a word must follow
+    program: _Spelling | None = None  # the program's letters, while it is the last word
+    named: _ListedText | None = None  # the text from the program's name on, without its folder
+    sure: bool = True  # strict rules surely match *named*
 
     @property
     def strict(self) -> Iterator[_ListedText]:
@@ -349,7 +349,7 @@ class _At:
 
     @property
     def texts(self) -> tuple[frozenset[_ListedText], frozenset[_ListedText]]:
-        """The texts that strict rules match, and those that they may match."""
+        """The texts that strict rules match, and the texts that they may match."""
         if self.named is None:
             return self.known, self.ambiguous
         if self.sure:
@@ -359,18 +359,18 @@ class _At:
 
 @define
 class Steps:
-    """How many words and letters searches may still try, in one comparison or in all of a lint."""
+    """How many words and letters searches may still try, in one comparison or a whole lint."""
 
     left: int = 1_000_000
 
 
 class SimpleSearch:
-    """The simple commands that two sides decide in one of some ways.
+    """A search for a simple command that changes in a wanted way from one side to the other.
 
     Args:
         lists: both sides.
         shell: how commands are read.
-        unsure: what a call gets that no rule can allow.
+        unsure: the effect of a call that no rule can allow.
         allowed: how many steps all searches may take.
 
     """
@@ -383,15 +383,15 @@ class SimpleSearch:
         self._known = Texts(lists, strict=True).start
         self._names = Names(shell)
         self._words = tuple(self._names.leading(lists.patterns, lists.fresh))
-        # Where it stands is told by few values, each of which is made once.
+        # The search meets few states, and makes each once.
         self._made: dict[_At, _At] = {}
         self._steps: dict[object, tuple[_At, _At]] = {}
 
     def search(self, wanted: Collection[Effects]) -> SearchResult:
-        """Return a command that both sides decide in one of some ways, of few leading words.
+        """Return a command with one of the *wanted* changes, or that there is none.
 
         Args:
-            wanted: what it gets of both.
+            wanted: the changes.
 
         """
         first = self._one(_At(self._granted, _still_open([self._known]), parted=True))
@@ -417,7 +417,7 @@ class SimpleSearch:
                 if following in tried:
                     continue
                 tried.add(following)
-                # What goes on behind these words, by any text that begins there.
+                # What may follow these words, by any text that begins there.
                 grants = step.place.granting is not None
                 granted = [behind.granted, *[self._granted] * grants]
                 begun = evolve(behind, refused=False) if grants else behind
@@ -427,13 +427,13 @@ class SimpleSearch:
         return self._spelled(programs, wanted)
 
     def _spelled(self, programs: Mapping[_At, str], wanted: Collection[Effects]) -> SearchResult:
-        """Return a command whose program begins in one of some places, behind what is there."""
+        """Return a command with a *wanted* change that goes on from one of *programs*."""
         tried = set(programs)
         queue = deque((text, at) for at, text in programs.items())
         while queue:
             text, at = queue.popleft()
             program = at.program
-            # Words of shells are tried as those that lead.
+            # Keywords are tried as leading words.
             is_keyword = program is not None and not program.slashed and program.typed in KEYWORDS
             if not (at.parted or is_keyword) and self._effects(at) in wanted:
                 return SearchResult(text)
@@ -455,7 +455,7 @@ class SimpleSearch:
         return self._made.setdefault(at, at)
 
     def _behind(self, at: _At, step: _Step) -> tuple[_At, _At]:
-        """Return where a command stands with one more word that leads, and with a blank more."""
+        """Return the state after one more leading word, and the state after a blank behind it."""
         key = at, step.word, step.begins, step.sure, step.grants
         found = self._steps.get(key)
         if found is None:
@@ -470,7 +470,7 @@ class SimpleSearch:
         return found
 
     def _begun(self, place: WordPlace, at: _At) -> _At | None:
-        """Return where a program begins behind words that lead others, if one may."""
+        """Return the state in which a program begins at *place*; None if none may begin there."""
         spelling, grants = self._names.beginning(place)
         if spelling is None:
             return None
@@ -481,7 +481,7 @@ class SimpleSearch:
         return self._one(evolve(found, ambiguous=at.ambiguous | {self._known}, sure=False))
 
     def _after(self, at: _At, letter: str) -> _At | None:
-        """Return where a command stands behind one more letter of its program, or of the rest."""
+        """Return the state after one more letter; None if the command cannot go on with it."""
         program, named = at.program, at.named
         if letter == " ":
             leads = program is not None and program.typed in self._names.known
@@ -502,12 +502,12 @@ class SimpleSearch:
         )
 
     def _parted(self, at: _At) -> _At:
-        """Return where a command stands with a blank behind a word."""
+        """Return the state after a blank behind a word."""
         known, ambiguous = (_still_open(text.after(" ") for text in each) for each in at.texts)
         return _At(at.granted.after(" "), known, ambiguous, at.refused, parted=True)
 
     def _effects(self, at: _At) -> Effects:
-        """Return what both sides say of a command that ends there."""
+        """Return the effects that both sides give a command that ends in this state."""
         known, ambiguous = ([text.said for text in each] for each in at.texts)
         effects = []
         for number, (rank, matched) in enumerate(
@@ -529,13 +529,13 @@ class SimpleSearch:
         granted: Sequence[_ListedText],
         more: Sequence[_ListedText] = (),
     ) -> bool:
-        """Return whether both sides may decide what goes on from there as it is *wanted*.
+        """Return whether a command that goes on from this state may show a *wanted* change.
 
         Args:
-            at: where a command stands.
+            at: the state of the command.
             wanted: the changes.
-            granted: the texts of which one is that for rules that allow.
-            more: texts that may begin there.
+            granted: the texts, of which rules that allow match one.
+            more: texts that may begin in this state.
 
         """
         left = _ASKED.intersection(wanted) if at.refused else frozenset(wanted)
@@ -550,20 +550,20 @@ class SimpleSearch:
 
 
 def _still_open(texts: Iterable[_ListedText]) -> frozenset[_ListedText]:
-    """Return the texts of which lines may still say something."""
+    """Return the texts that a line may still deny or ask for."""
     return frozenset([text for text in texts if text.may_restrict])
 
 
 def simple_differences(
     pair: CommandPair, wanted: Iterable[Effects], allowed: Steps
 ) -> Generator[Difference, None, set[Effects]]:
-    """Yield a difference for each change that is *wanted* and has one; return those left undecided.
+    """Yield a difference for each *wanted* change that has one; return the undecided changes.
 
-    All of them where more is known of commands than the names of wrappers.
+    All stay undecided where a host knows more of commands than the names of wrappers.
 
     Args:
         pair: the calls of the tool that runs commands, its lines compared.
-        wanted: changes that no command which was tried shows.
+        wanted: changes that no command shows so far.
         allowed: how many steps searches may still take.
 
     """
