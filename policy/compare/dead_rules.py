@@ -28,16 +28,16 @@ from policy.tables.table import Ceiling, LinkedRules, Lookup, Table
 __all__ = ["Effort", "RuleStanding", "shadowing", "written_rules"]
 
 
-# The lines of a rule set that apply to one tool: those that can share a call with a given one are
-# read off an index. None that does is left out: where a command is known by several texts, every
-# line that may know it by another one counts.
+# The lines of a rule set that apply to one tool. An index yields every line that can share a call
+# with a given line: where rules match a command by several texts, a line that may match it by
+# another text counts too.
 
 
 _ANYTHING: Final = Pattern.text("*")
 
 
 class ToolLines:
-    """What one rule set says of one tool, in order.
+    """The lines of one rule set that apply to one tool, in order.
 
     Attributes:
         entries: every line.
@@ -46,7 +46,7 @@ class ToolLines:
     """
 
     def __init__(self, rules: RuleSet, tool: str) -> None:
-        self.rules = rules  # kept, since its identity is the key under which this is known
+        self.rules = rules  # kept alive, since its identity is a key of the cache
         self.entries: Sequence[Entry] = rules.lines(tool)
         self.named = frozenset(entry.field for entry in self.entries if entry.field)
         kind = rules.dialect.argument(tool).kind
@@ -62,13 +62,13 @@ class ToolLines:
         return [number for number in sorted(near) if contains(self.entries[number], entry)]
 
     def is_shadowed(self, rule: Sequence[Entry], entry: Entry) -> bool:
-        """Return whether a line before *entry*, of another rule, matches all that it does."""
+        """Return whether an earlier line of another rule matches all that *entry* matches."""
         for number in self.wider(entry):
             other = self.entries[number]
             if other is entry:
                 return False
-            # Beside a line that allows all commands another may allow one as it is written: a
-            # host may ask for what the first of them runs in the background.
+            # A line that allows one command as written may count after a line that allows all:
+            # a host may ask for commands that the latter runs in the background.
             both = entry.effect is other.effect is Effect.ALLOW
             is_beside = self._whole and both and other.pattern is None and entry.pattern is not None
             if not is_beside and not any(other is one for one in rule):
@@ -84,7 +84,7 @@ class ToolLines:
         return found
 
     def effect(self, text: str, but: Sequence[Entry] = ()) -> Effect:
-        """Return what a call with *text* alone gets, where the lines of *but* do not count."""
+        """Return the effect of a call with *text* alone, without the lines in *but*."""
         for entry in self.matching(text):
             if not any(entry is other for other in but):
                 return entry.effect
@@ -104,7 +104,7 @@ _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
 
 def _seen(entry: Entry) -> Pattern:
-    """Return a pattern that starts and ends as what a line matches."""
+    """Return a pattern that starts and ends like the texts that a line matches."""
     return _ANYTHING if entry.pattern is None or entry.field else entry.pattern
 
 
@@ -123,21 +123,21 @@ def contains(wide: Entry, narrow: Entry) -> bool:
 
 
 def _names_all(wide: str, narrow: str) -> bool:
-    """Return whether every tool that *narrow* stands for is one of those of *wide*."""
+    """Return whether the tool name or glob *wide* matches every tool that *narrow* matches."""
     if not is_glob(wide) and not narrow.startswith("="):
-        return wide == narrow  # what is no glob is a single name, and spelled in one way
+        return wide == narrow  # a name that is no glob is one tool, with one spelling
     return is_inside(glob_pattern(narrow), glob_pattern(wide))
 
 
 @frozen
 class RuleInTable:
-    """A rule as a file has it: several lines may come of it, of several lists.
+    """A rule as a file writes it; it may give several lines, in several lists.
 
-    What denies bounds what an agent may use and what it may hand on; and lists of one agent
-    are lists of those that it starts.
+    A deny rule restricts what an agent may use and what it may delegate; and the lists of an
+    agent also apply to the agents that it starts.
 
     Attributes:
-        lists: its lines, by the number of the part that has them.
+        lists: the lines of the rule, by the number of the part that has them.
         because: the rule, as the first of these parts has it.
 
     """
@@ -147,12 +147,12 @@ class RuleInTable:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Its lines, of all lists."""
+        """The lines of the rule in all lists."""
         return tuple(dict.fromkeys(entry for lines in self.lists.values() for entry in lines))
 
 
 def key_of(entry: Entry) -> object:
-    """Return what the lines have in common that come of one rule."""
+    """Return a key that all lines of one rule share."""
     return entry.rule, entry.effect, entry.place
 
 
@@ -170,7 +170,7 @@ def written_rules(parts: Sequence[LinkedRules]) -> Iterator[RuleInTable]:
 
 
 def because_of(entry: Entry, part: LinkedRules) -> Because:
-    """Return the rule that a line comes of, as a part has it."""
+    """Return the rule that gave a line, as a part has it."""
     link = part.links[0] if part.links else ""
     return Because(entry.rule, entry.effect, link, entry.place)
 
@@ -198,9 +198,9 @@ def is_one_text(dialect: Dialect, tool: str, text: str) -> bool:
 
 @cache
 def matters(*, checked: bool) -> Callable[[Difference], bool]:
-    """Return whether a difference is one: calls that cannot be read may never come to a rule.
+    """Return a test of whether a difference counts: a host may refuse unreadable calls itself.
 
-    The same function each time, by which comparisons know what they found (`compare`).
+    It is the same function each time, since `compare` remembers results by it.
     """
     return lambda difference: not is_idle(difference, checked=checked)
 
@@ -208,27 +208,26 @@ def matters(*, checked: bool) -> Callable[[Difference], bool]:
 # Which rules of a table matter: proven by comparing it with the table without them.
 #
 # A rule is *live* when some call is decided differently without it. If not, it is *shadowed* where
-# no call depends on what it says in its place, since others decide before it; else it is
-# *redundant*: without it, what follows says the same. This holds across all lists that a table is
-# the meet of. For most rules one call settles it: one in which a fresh word fills what the rule
-# leaves open.
+# no call depends on its effect, since other rules decide before it; else it is *redundant*: without
+# it, later rules give the same effect. This holds across all lists that a table is the meet of.
+# One call settles most rules: the call in which a fresh word fills the gaps of the rule.
 
 
 @frozen
 class RuleStanding:
-    """What becomes of one rule.
+    """The standing of one rule: whether any decision depends on it.
 
     Attributes:
         rule: the rule, and whose it is.
         what: ``live``, ``shadowed``, ``redundant``, or ``undecided`` where the
             comparison was not exact.
-        witness: a tool and a call that is decided differently without a rule that is live.
-        by: the rules that each alone cover one that is not live; of a redundant rule those
-            of the same effect. Empty if only several rules together cover it, or if what no
-            rule applies to gets the same.
+        witness: for a live rule, a tool and a call that is decided differently without the rule.
+        by: for another rule, the rules that each alone cover it; for a redundant rule only those
+            of the same effect. Empty if only several rules together cover it, or if the default
+            gives the same effect.
         why: why it is undecided.
-        without: a call that a redundant rule which no other alone covers matches, and what it
-            gets with and without the rule; None where none is at hand.
+        without: for a redundant rule that no single rule covers, a call that it matches, decided
+            with and without the rule; None where none is at hand.
 
     """
 
@@ -245,7 +244,7 @@ _Mark = tuple[Place | None, str]
 
 @define
 class Effort:
-    """How many lines may still be compared, beside one call for each rule."""
+    """How many lines may still be compared, in addition to one call for each rule."""
 
     left: int = limits.LINES_COMPARED
 
@@ -260,10 +259,10 @@ def shadowing(
     """Return the standing of each rule that a file has, in order.
 
     Args:
-        table: whose rules.
-        known: the places and texts of rules that need not be looked at.
-        effort: what is left of it, where several tables share it.
-        compared: what was compared so far, where they share some of their lines.
+        table: the table that has the rules.
+        known: the places and texts of rules to skip.
+        effort: the remaining effort, where several tables share it.
+        compared: earlier comparisons, where several tables share some of their lines.
 
     """
     parts = [LinkedRules(part.rules.interned, part.links) for part in table.use.parts]
@@ -278,10 +277,10 @@ def shadowing(
 # How many steps searches may take for all rules.
 _STEPS: Final = 300_000
 
-# What it costs to compare, beside the lines that are put side by side.
+# The effort that each comparison takes, in addition to the lines that it compares.
 _FIXED_COST: Final = 15
 
-# What fills the gaps of a rule in the one call that settles most of them.
+# The word that fills the gaps of a rule in the one call that settles most rules.
 _WORD: Final = "q7z"
 
 _TOO_MANY: Final = "the rules overlap in more ways than are tried one by one"
@@ -294,7 +293,7 @@ class _Trials:
         self._parts = parts
         self._effort = effort
         self._known = known
-        # All rules share them: a search that comes to no end would be made again for each.
+        # All rules share the steps: else each rule would repeat a search that never ends.
         known.setdefault(Steps, Steps(_STEPS))
         self._lines: dict[str, list[ToolLines]] = {}
         dialects = {part.rules.dialect for part in parts}
@@ -302,7 +301,7 @@ class _Trials:
         self._matters = matters(checked=all(dialect.checks for dialect in dialects))
 
     def standing(self, rule: RuleInTable) -> RuleStanding:
-        """Return what becomes of *rule*."""
+        """Return the standing of *rule*."""
         called = self._one_text(rule)
         if called is not None:
             return RuleStanding(rule.because, "live", called)
@@ -327,7 +326,7 @@ class _Trials:
     # --- one text
 
     def _one_text(self, rule: RuleInTable) -> tuple[str, Call] | None:
-        """Return a call that is decided otherwise without *rule*, if the one tried is."""
+        """Return a tried call that is decided differently without *rule*; None if none is."""
         for tool, text, lines, others in self._tried(rule):
             before = min(lines[part].effect(text) for part in rule.lists)
             after = min(lines[part].effect(text, some) for part, some in rule.lists.items())
@@ -340,7 +339,7 @@ class _Trials:
         return None
 
     def _tried(self, rule: RuleInTable) -> Iterator[tuple[str, str, list[ToolLines], Effect]]:
-        """Yield a call for each line of *rule*: tool, text, and what the other parts say."""
+        """Yield a call for each line of *rule*: tool, text, lines, and effect of other parts."""
         for entry in rule.entries if self._is_uniform else ():
             if entry.field:
                 continue
@@ -352,8 +351,8 @@ class _Trials:
                 yield tool, text, lines, min(others, default=Effect.ALLOW)
 
     def _is_shadowed(self, rule: RuleInTable) -> bool:
-        """Return whether single lines of other rules tell that no line of *rule* decides."""
-        # Without what a host allows by itself rules that allow all say less.
+        """Return whether an earlier line of another rule shadows each line of *rule*."""
+        # Without a line of the host that allows all, rules that allow all have less effect.
         of_host = any(
             entry.effect is Effect.ALLOW and entry.pattern is None and entry.reason != Reason.RULE
             for entry in rule.entries
@@ -367,7 +366,7 @@ class _Trials:
         )
 
     def _is_by_tool(self, entries: Iterable[Entry]) -> bool:
-        """Return whether all calls that lines apply to are those of the tools they name."""
+        """Return whether lines apply only to calls of the tools that they name."""
         if not self._is_uniform or self._dialect.fold_names or self._dialect.loose:
             return False
         return not any(is_glob(entry.tool) for entry in entries)
@@ -391,7 +390,7 @@ class _Trials:
     # --- all calls
 
     def _decides(self, rule: RuleInTable) -> bool:
-        """Return whether calls depend on what *rule* says in its place, or may."""
+        """Return whether calls depend, or may depend, on the effect of *rule* in its place."""
         for _, text, lines, others in self._tried(rule):
             for part, entries in rule.lists.items():
                 first = next(iter(lines[part].matching(text)), None)
@@ -405,7 +404,7 @@ class _Trials:
         return False
 
     def _changed(self, rule: RuleInTable, sides: Sequence[Sequence[RuleSet]]) -> Comparison:
-        """Return how calls are decided differently where *rule* says something else.
+        """Return how calls of the tools of *rule* are decided differently by two *sides*.
 
         The search stops at the first difference that matters.
         """
@@ -414,7 +413,7 @@ class _Trials:
             return differences(old, new, self._known)
         dialect = self._dialect
         tools = dict.fromkeys(dialect.canonical(entry.tool) for entry in rule.entries)
-        if is_opened(dialect, rule):  # what opens such a file may be decided otherwise too
+        if is_opened(dialect, rule):  # commands that open such a file may change too
             arguments = dialect.arguments.items()
             tools |= dict.fromkeys(n for n, a in arguments if a.kind is ArgumentKind.COMMAND)
         found: list[Difference] = []
@@ -429,7 +428,7 @@ class _Trials:
         return Comparison(tuple(found), tuple(why))
 
     def _sides(self, rule: RuleInTable, effect: Effect | None) -> list[list[RuleSet]]:
-        """Return the rules as they are, and where *rule* says *effect*, or nothing."""
+        """Return the rule sets as they are, and with *rule* of another *effect*, or without it."""
         sets = [part.rules for part in self._parts]
         changed = list(sets)
         key = key_of(rule.entries[0])
@@ -448,7 +447,7 @@ class _Trials:
         return [sets, changed]
 
     def _lookups(self, tool: str, sides: Iterable[Sequence[RuleSet]]) -> Iterator[Lookup]:
-        """Return what each side says of *tool*."""
+        """Yield the lookup of *tool* for each side."""
         links = [part.links for part in self._parts]
         for sets in sides:
             rows = (rules.row(tool) for rules in sets)
@@ -472,7 +471,7 @@ class _Trials:
         return Difference(tool, call, *decided)
 
     def _covering(self, rule: RuleInTable) -> list[Because]:
-        """Return the rules that in each list of *rule* alone match all that it matches there."""
+        """Return the rules that each alone cover *rule*, in every list that has it."""
         found = [self._covering_in(part, entries) for part, entries in rule.lists.items()]
         return [why for key, why in found[0].items() if all(key in others for others in found)]
 

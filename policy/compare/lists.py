@@ -1,4 +1,4 @@
-"""Lists of rules over one text: an index over each, and which lines of two sides may decide it.
+"""Lists of rules over one text: an index of their lines, and which lines of two sides may decide.
 
 A row becomes a `View`, a list of patterns in order. Two sides are meets of such lists (`Sides`).
 Two lists decide a text differently if their deciding lines have different effects. At least one of
@@ -50,12 +50,12 @@ __all__ = [
 
 
 class LineIndex:
-    """Some lines of a list: the number of each, its pattern and what it says, in order."""
+    """An index of lines of a list, by their effect and by how their patterns start and end."""
 
     def __init__(self, lines: Iterable[tuple[int, Pattern, Effect]]) -> None:
         # effect -> what lines start with -> their numbers
         self._by_prefix: dict[Effect, dict[str, list[int]]] = {effect: {} for effect in Effect}
-        self._suffixes: dict[int, str] = {}  # what each ends with
+        self._suffixes: dict[int, str] = {}  # number of a line -> what its pattern ends with
         for number, pattern, effect in lines:
             prefix, self._suffixes[number] = ends_of(pattern)
             self._by_prefix[effect].setdefault(prefix, []).append(number)
@@ -87,7 +87,7 @@ class LineIndex:
 
 
 def may_meet(one: Pattern, other: Pattern) -> bool:
-    """Return whether two patterns may share a text, by how both start and end."""
+    """Return whether two patterns may share a text, judged by what both start and end with."""
     (start, end), (prefix, suffix) = ends_of(one), ends_of(other)
     return (start.startswith(prefix) or prefix.startswith(start)) and (
         end.endswith(suffix) or suffix.endswith(end)
@@ -101,7 +101,7 @@ def start_of(pattern: Pattern) -> str:
 
 
 def ends_of(pattern: Pattern) -> tuple[str, str]:
-    """Return what texts of a pattern start and end with, in one case."""
+    """Return what all texts of a pattern start and end with, in one case."""
     return _literal_start(pattern.tokens), _literal_start(pattern.tokens[::-1], -1)
 
 
@@ -130,7 +130,7 @@ def by_rules(row: Row) -> Row:
 
 
 def unasked(row: Row) -> Effect:
-    """Return the effect of what runs without a rule, where no entry matches."""
+    """Return the effect of an auto-allowed command that no entry matches."""
     by_default = row.default.reason in BY_DEFAULT
     return Effect.ALLOW if by_default else row.default.effect
 
@@ -157,9 +157,9 @@ class View:
     Attributes:
         kind: of its patterns.
         entries: each with a pattern.
-        default: the effect where none matches.
-        shared: lines at the start that every list it is compared with has too.
-        shell: what that host knows of commands.
+        default: the effect where no entry matches.
+        shared: how many lines at the start every compared list has too.
+        shell: what the host knows of commands.
 
     """
 
@@ -173,14 +173,14 @@ class View:
 
     @property
     def unasked(self) -> Effect:
-        """The effect, where none matches, of what its host runs unasked."""
+        """The effect of an auto-allowed command that no line matches."""
         return self.default if self._unasked is None else self._unasked
 
     @classmethod
     def of(cls, row: Row, parameters: Mapping[str, str], sole: str = "") -> View:
-        """Return what remains of *row* for calls with these parameters and no others.
+        """Return the lines of *row* that apply to calls with these parameters and no others.
 
-        Where the text itself is that of a *sole* parameter, rules about it remain too.
+        Where the text is the value of a *sole* parameter, rules about that parameter apply too.
         """
         shell = row.ruleset.dialect.shell
         said: dict[str, Any] = {"shell": shell}
@@ -202,7 +202,7 @@ class View:
 
     @cached_property
     def key(self) -> Key:
-        """What two views that decide alike line by line have in common."""
+        """A key that views share if they have the same patterns, effects and default."""
         effects = tuple([entry.effect for entry in self.entries])
         return Key((self.kind, self.patterns, effects, self.default))
 
@@ -213,20 +213,20 @@ class View:
 
     @cached_property
     def automaton(self) -> Automaton:
-        """All patterns at once: those of the row itself, where these are all it has."""
+        """The automaton of all patterns: that of the row, where the view has all its lines."""
         if self._row is not None:
             return self._row.automaton
         return Indexed([p.tokens for p in self.patterns], self.kind.separator)
 
     @cached_property
     def most(self) -> Effect:
-        """The most that it grants of anything."""
+        """The most lenient effect that the list gives any text."""
         said = [entry.effect for entry in self.entries]
         return max((self.default, self.unasked, *said))
 
     @cached_property
     def least(self) -> Effect:
-        """The least that it says of anything."""
+        """The strictest effect that the list gives any text."""
         return min((self.default, *(entry.effect for entry in self.entries)))
 
     @cached_property
@@ -237,12 +237,12 @@ class View:
 
     @cached_property
     def _least_behind(self) -> list[Effect]:
-        """The strictest effect of what stands behind each line, the default included."""
+        """For each line, the strictest effect of all later lines and the default."""
         effects = [self.default, *(entry.effect for entry in reversed(self.entries[1:]))]
         return [*accumulate(effects, min)][::-1]
 
     def is_strictest(self, line: int) -> bool:
-        """Return whether nothing behind a line grants less than it does."""
+        """Return whether no later line, nor the default, is stricter than *line*."""
         return line == NO_MATCH or self.effect(line) <= self._least_behind[line]
 
     def effect(self, index: int) -> Effect:
@@ -251,12 +251,12 @@ class View:
 
     @cached_property
     def lines(self) -> LineIndex:
-        """The lines by what they start and end with."""
+        """An index of all lines."""
         effects = (entry.effect for entry in self.entries)
         return LineIndex(zip(count(), self.patterns, effects))
 
     def denies(self, pattern: Pattern) -> bool:
-        """Return whether it is plain that lines of its own deny all that *pattern* matches."""
+        """Return whether the list, without shared lines, plainly denies all texts of *pattern*."""
         granting = chain.from_iterable(
             self.lines.near(pattern, effect, self.shared, len(self.entries) - 1)
             for effect in (Effect.ALLOW, Effect.ASK)
@@ -267,12 +267,12 @@ class View:
 def counterparts(
     before: Sequence[Entry], after: Sequence[Entry], *, alike: bool = True
 ) -> dict[int, int]:
-    """Return which lines of *before* stand in *after* too, in the same order.
+    """Return the lines of *before* that *after* has too, in the same order: line -> counterpart.
 
-    Whatever call is decided differently is decided, on one side or the other, by a line without
-    a counterpart: of two lists with the same lines in the same order the first that matches is
-    the same. Unless they are to be *alike*, lines are counterparts that say something else of
-    the same texts too: both may decide a call then, and no others do beside either.
+    A call that is decided differently is decided, on one side or the other, by a line without a
+    counterpart: in two lists with the same lines in the same order, the same line matches first.
+    Without *alike*, lines with the same pattern and different effects are counterparts too: where
+    one of them decides a call on its side, no other line than its counterpart has to be tried.
     """
     pairs = [*_same(before, after, range(len(before)), range(len(after)), alike=True)]
     if not alike:
@@ -291,7 +291,7 @@ def _same(
     *,
     alike: bool,
 ) -> Iterator[tuple[int, int]]:
-    """Yield two by two *some* lines of *before* and *others* of *after* that are the same."""
+    """Yield pairs of equal lines: one of *some* lines of *before*, one of *others* of *after*."""
 
     def said(entry: Entry) -> object:
         return entry.pattern, alike and entry.effect
@@ -329,7 +329,7 @@ class ListSide:
 
     Attributes:
         views: the lists.
-        floor: what holds whatever the text is.
+        floor: the most that the side grants, whatever the text is.
 
     """
 
@@ -348,21 +348,21 @@ class Sides:
 
     Args:
         before: one side.
-        after: the other.
+        after: the other side.
         letters: characters for "any text", the best first, where a call can
             hold no others.
 
     Attributes:
-        views: the lists, each once.
-        sides: the numbers of those that are on each side.
-        floors: what each side grants at most.
-        counterparts: of two lists, view -> line -> the line of the other that is about the same
-            texts, in the same order.
-        paired: view -> the lines that have one, in order.
-        unpaired: view -> those that have none.
-        altered: a line, and its counterpart that says something else of the same texts.
-        alignments: what was found of the entries of two views: other defaults change nothing.
-        by_default: whether only texts count that no line decides on one of the sides.
+        views: the lists of both sides, each once.
+        sides: for each side, the numbers of its lists.
+        floors: the most that each side grants.
+        counterparts: of two lists, view -> line -> the line of the other list with the same
+            pattern, in the same order.
+        paired: view -> the lines that have a counterpart, in order.
+        unpaired: view -> the lines that have no counterpart.
+        altered: a line -> its counterpart, where that has another effect.
+        alignments: the counterparts found for the entries of two views, whatever their defaults.
+        by_default: whether only texts count that a default decides on one of the sides.
 
     """
 
@@ -391,7 +391,7 @@ class Sides:
 
     @cached_property
     def edits(self) -> list[tuple[int, int]]:
-        """The lines, as view and index, one of which decides any difference."""
+        """The changed lines, as view and index: one of them decides any difference."""
         return list(self._edits())
 
     def _edits(self) -> Iterator[tuple[int, int]]:
@@ -421,7 +421,7 @@ class Sides:
                 yield number, NO_MATCH
 
     def _edits_of_two(self, before: int, after: int) -> Iterator[tuple[int, int]]:
-        """Yield the same of two lists: lines that only one has, or that say something else."""
+        """Yield the changed lines of two lists: those of one list only, or with another effect."""
         kept = self._aligned(self.views[before], self.views[after], alike=False)
         self.counterparts = {before: kept, after: {new: old for old, new in kept.items()}}
         for view, other in ((after, before), (before, after)):
@@ -439,11 +439,11 @@ class Sides:
             yield after, NO_MATCH
 
     def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
-        """Yield lists of both sides two by two, those with most lines in common first.
+        """Yield pairs of lists, one of each side, those with most lines in common first.
 
-        Any pairs will do: where the sides differ, what grants less on one of them decides
-        otherwise than any list of the other. One that is left over is paired with one that both
-        sides have, or that is paired already, where few lines tell these two apart.
+        Any pairs will do: where the sides differ, the list that grants less on one side differs
+        from every list of the other side. A list without a partner is paired with a list that both
+        sides have, or that has a partner, where few lines distinguish the two.
         """
         common = [
             (len(self._aligned(self.views[one], self.views[other])), one, other)
@@ -462,7 +462,7 @@ class Sides:
                 yield one, other
 
     def _saved(self, one: int, other: int) -> int:
-        """Return how many lines fewer are to be looked at where a list is paired with another."""
+        """Return how many fewer lines count as changed where a list is paired with another."""
         lists = self.views[one], self.views[other]
         return 2 * len(self._aligned(*lists)) - len(lists[1].entries)
 
@@ -489,7 +489,7 @@ class Sides:
 
     @cached_property
     def extra(self) -> frozenset[str]:
-        """The characters that sets of the patterns tell apart from a fresh one."""
+        """The characters that sets in the patterns distinguish from a fresh character."""
         return excluded_characters(self._tokens)
 
     @cached_property
@@ -499,7 +499,7 @@ class Sides:
 
     @cached_property
     def denying(self) -> Sequence[View]:
-        """The lists of both sides that deny whatever no line of theirs grants."""
+        """The lists that both sides share and that deny by default."""
         shared = (self.views[number] for number in sorted(self.sides[0] & self.sides[1]))
         return [view for view in shared if view.default is Effect.DENY]
 
@@ -508,7 +508,7 @@ class Sides:
         return None if line == NO_MATCH else self.views[view].patterns[line]
 
     def guides(self, combination: Mapping[int, int]) -> list[Pattern]:
-        """Return the patterns of some lines."""
+        """Return the patterns of the lines in *combination*; a default has none."""
         return [p for view, line in combination.items() if (p := self.pattern(view, line))]
 
     def combinations(
@@ -516,9 +516,9 @@ class Sides:
     ) -> Iterator[dict[int, int]]:
         """Yield *chosen* with a deciding line for every other view as well.
 
-        Left out is what cannot be, or shows nothing new: effects that are equal or *seen*, and
-        in each view what stands behind the line of *firsts*, which matches all that was chosen
-        first.
+        Combinations that are impossible or show nothing new are left out: those with effects that
+        are equal or *seen*, and those with a line behind that of *firsts* in its view, which
+        matches all that the first chosen line matches.
         """
         effects = self.effects(chosen)
         rest = [number for number in range(len(self.views)) if number not in chosen]
@@ -528,7 +528,7 @@ class Sides:
                 yield chosen
             return
         if all(effect is Effect.DENY for effect in effects):
-            return  # whatever the other views say
+            return  # whatever the effects of the other views
         if len(chosen) == 1:
             (decides,) = chosen.items()
             other, line = self.altered.get(decides, decides)
@@ -536,14 +536,14 @@ class Sides:
                 # Lines that stand before either are edits of their own.
                 yield from self.combinations({**chosen, other: line}, firsts, seen)
                 return
-        # Where little is granted little has to be tried, and most of that ends there.
+        # A list that grants little has few lines to try, and most combinations end with it.
         views = self.views
         number = min(
             rest, key=lambda n: (views[n].default is not Effect.DENY, len(views[n].entries))
         )
 
         def is_news(effect: Effect) -> bool:
-            """Whether there is something new where this view says *effect*; the last one tells."""
+            """Whether *effect* in this view may give a new change; only the last view decides."""
             before, after = (
                 granted & effect if number in side else granted
                 for granted, side in zip(effects, self.sides, strict=True)
@@ -556,12 +556,12 @@ class Sides:
     def _candidates(
         self, number: int, chosen: Mapping[int, int], last: int, is_news: Callable[[Effect], bool]
     ) -> Iterator[int]:
-        """Yield the lines by which a view may decide a text that the *chosen* ones decide.
+        """Yield the lines of a view that may decide a text together with the *chosen* lines.
 
         Args:
-            number: of the view.
-            chosen: a line of each of some others.
-            last: a line of this view that matches all that these match; NO_MATCH where none does.
+            number: the number of the view.
+            chosen: the lines of some other views.
+            last: the line of this view that matches all that the chosen lines match, or NO_MATCH.
             is_news: whether lines of an effect are worth trying.
 
         """
@@ -600,16 +600,16 @@ class Sides:
 
     def firsts(self, pattern: Pattern | None) -> list[int]:
         """Return the line of each view that matches all that *pattern* does, NO_MATCH for none."""
-        if self.plain:  # of star patterns one match tells
+        if self.plain:  # for star patterns one text is enough
             text = freeze(pattern, self.fresh) if pattern is not None else self.fresh
             return [view.automaton.first(text) for view in self.views]
         numbers = range(len(self.views))
         return [NO_MATCH if pattern is None else self.containing(pattern, n) for n in numbers]
 
     def containing(self, pattern: Pattern, view: int) -> int:
-        """Return the first line of a view that may decide a text of *pattern*, if it has all of it.
+        """Return the first line of a view that matches a text of *pattern*, if it matches all.
 
-        NO_MATCH where that is not known of the line.
+        NO_MATCH where the line is not known to match all of them.
         """
         key = pattern, view
         if key not in self._containing:
@@ -619,7 +619,7 @@ class Sides:
         return self._containing[key]
 
     def effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
-        """Return the most that both sides grant where lists decide by their lines."""
+        """Return the most that both sides grant where the lines of *combination* decide."""
         before, after = (
             min(
                 [
@@ -632,7 +632,7 @@ class Sides:
         return before, after
 
     def granted(self, effects: Sequence[Effect]) -> tuple[Effect, Effect]:
-        """Return what both sides grant where each list says its one of *effects*."""
+        """Return what both sides grant where each list gives its effect in *effects*."""
         before, after = (
             min([floor, *(effects[n] for n in side)])
             for floor, side in zip(self.floors, self.sides, strict=True)

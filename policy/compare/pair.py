@@ -1,7 +1,7 @@
-"""The search for a text that two sides decide differently, and the call it stands for.
+"""The search for a text that two sides decide differently, and for the call that has this text.
 
 Of the texts that some lines match it is enough to try those in which a fresh character fills
-what all of them leave open (`policy.patterns.search`). Both sides are asked about each text
+the gaps that all of them have (`policy.patterns.search`). Both sides are asked about each text
 before it is reported.
 """
 
@@ -25,24 +25,24 @@ from policy.tables.table import Lookup
 __all__ = ["OPAQUE", "OVERLAPS", "TextPair", "ToolPair"]
 
 
-# Lines before another one that are looked at one by one, before all of them are.
+# How many earlier lines of a list are watched one by one, before all of them are.
 _HIDING = 8
 
 
 @lru_cache(maxsize=32)  # several tools have the same lists
 def hidden_by(kind: PatternKind, patterns: tuple[Pattern, ...]) -> Automaton:
-    """Return an automaton that tells whether any of *patterns* matches, not which."""
+    """Return an automaton for whether any of *patterns* matches, not for which one."""
     return Automaton([pattern.tokens for pattern in patterns], kind.separator)
 
 
 # Reasons of a decision that no rule gave: the call could not be read.
 UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 
-# Combinations of deciding lines that are tried for one edit, and those that take a search each.
+# How many combinations of deciding lines are tried for one edit, and how many are searched.
 _COMBINATIONS = 2_000
 _SEARCHES = 200
 
-# Lines that show a change but not all that they say, of which other texts are looked for.
+# How often other texts are tried for a change of which texts show the direction alone.
 _LESSER = 20
 
 OVERLAPS = "more rules overlap than are tried together"
@@ -51,19 +51,19 @@ OPAQUE = "what the host knows of commands decides beside the rules"
 
 
 class TextPair(Sides):
-    """The two sides, and what a text of theirs stands for.
+    """The two sides of a comparison, over texts that each belong to one call.
 
     Args:
         before: one side.
-        after: the other.
-        domain: the texts that are possible.
-        ask: the call that a text stands for, as it is decided by both sides.
-        wider: the texts that are possible, where *domain* is only some of them.
+        after: the other side.
+        domain: the possible texts, or some of them.
+        ask: a function that has both sides decide the call with a text.
+        wider: all possible texts, where *domain* is only some of them.
         letters: as for `Sides`.
-        words: texts that people can read and that may stand for one.
+        words: a function that yields readable texts to try in place of one.
 
     Attributes:
-        why: why something was left undecided so far; nothing where nothing was.
+        why: the reasons why the comparison is not exact; empty so long as it is.
         told: the effects of all differences so far.
 
     """
@@ -91,8 +91,8 @@ class TextPair(Sides):
     def differences(self) -> Iterator[Difference]:
         """Yield a difference for every pair of deciding lines that gives one.
 
-        Lines that no file has, and what is decided without any, are told together: one difference
-        for each pair of effects.
+        Lines that no file has and the defaults share their differences: one for each pair of
+        effects.
         """
         if self.sides[0] == self.sides[1] and self.floors[0] is self.floors[1]:
             return
@@ -118,7 +118,7 @@ class TextPair(Sides):
         frozen = freeze(pattern, self.fresh) if pattern is not None else self.fresh
         firsts = self.firsts(pattern)
         if line != NO_MATCH and firsts[view] < line:
-            return  # a line before this one matches all that it matches
+            return  # an earlier line matches all that this one matches
         chosen = {view: line}
         sample = self._confirmed(frozen, chosen) if self.holds(frozen) else None
         if sample is not None and sample.effects not in seen:
@@ -142,20 +142,20 @@ class TextPair(Sides):
                     seen.add(effects)
 
     def _shown(self, text: str, chosen: Mapping[int, int], wanted: Effects) -> Iterator[Difference]:
-        """Yield what *text* shows, and if that is not the change *wanted* what others show."""
+        """Yield the difference that *text* shows; if that is not *wanted*, those of other texts."""
         difference = self._confirmed(text, chosen)
         if difference is not None:
             yield difference
         shown = None if difference is None else difference.effects
         if difference is not None and difference.is_like(wanted):
             if wanted in self.told:
-                return  # by whatever lines
+                return  # whichever lines showed it
             self._lesser[wanted] = self._lesser.get(wanted, 0) + 1
             if self._lesser[wanted] > _LESSER:
                 self.doubt(OVERLAPS, wanted)
                 return
         # The search and the table disagree, since a host knows more of
-        # commands than rules say, e.g. that `ls` only reads.
+        # commands than rules do, e.g. that `ls` only reads.
         for each in self.otherwise(text, chosen, wanted) if shown != wanted else ():
             if each.effects != shown:
                 yield each
@@ -163,14 +163,14 @@ class TextPair(Sides):
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects
     ) -> Iterable[Difference]:
-        """Return a difference that other texts than *text* show, which the same lines decide.
+        """Return the differences that other texts of the same lines show: here none.
 
-        If *text* is the only candidate, there is no such difference; otherwise others are tried.
+        Unless *text* is the only text of these lines, the change *wanted* is in doubt.
 
         Args:
-            text: one that the lines decide, and that shows no such difference.
+            text: a text that the lines decide, and that does not show *wanted*.
             chosen: the lines.
-            wanted: how calls change by what the lines say.
+            wanted: the change from one side's lines to those of the other.
 
         """
         del text
@@ -179,7 +179,7 @@ class TextPair(Sides):
         return ()
 
     def doubt(self, why: str, wanted: Effects) -> None:
-        """Admit that calls may change as *wanted* of which none was found, and *why*."""
+        """Record *why* calls may have the change *wanted*, though none was found."""
         del wanted
         self.why[why] = None
 
@@ -201,7 +201,7 @@ class TextPair(Sides):
         self, domain: Domain, guides: Sequence[Pattern], combination: Mapping[int, int]
     ) -> SearchResult:
         """Search *domain* for a text of *guides* that *combination* decides."""
-        # Most lines before those that are to decide match nothing that would be found.
+        # Most lines before the deciding ones match no text that the search would find.
         hiding: dict[int, tuple[Pattern, ...]] = dict.fromkeys(combination, ())
         while True:
             watched = [
@@ -240,7 +240,7 @@ class TextPair(Sides):
         """Return the difference that *text* shows when both tables are asked, or None."""
         if not self._decided(text, chosen):
             return None
-        # A fresh character is in no host name, but a word may stand for it.
+        # No host name has the fresh character, but a word may replace it.
         words = chain(self._words(text), (text.replace(self.fresh, "q7z"), text))
         for candidate in dict.fromkeys(words):
             if candidate != text and not (
@@ -254,7 +254,7 @@ class TextPair(Sides):
         return None
 
 
-# What a host name can hold: hardly a rule names all of it.
+# Characters that a host name can hold: hardly any rule names all of them.
 _HOST_LETTERS = "xyz0123456789qjkvwabcdefghilmnoprstu"
 
 
@@ -262,7 +262,7 @@ class ToolPair(TextPair):
     """Calls of one tool that differ in one text only.
 
     Attributes:
-        doubts: why more of them may change than were shown, and how.
+        doubts: reasons why more calls may change, each with the change.
 
     """
 
@@ -289,7 +289,7 @@ class ToolPair(TextPair):
 
     @cached_property
     def denying(self) -> Sequence[View]:
-        """None: what a host knows of a call decides beside lines, so every edit is asked about."""
+        """None: what a host knows of a call may decide too, so every edit is asked about."""
         return ()
 
     @cached_property
@@ -303,7 +303,7 @@ class ToolPair(TextPair):
         )
 
     def asked(self, text: str) -> Difference:
-        """Return what the call whose argument is read as *text* gets of both."""
+        """Return the decisions of both sides on the call whose argument is read as *text*."""
         found = self.known.get(text)
         if found is None:
             found = self.known[text] = self.decided(self.shape.call(text))
@@ -312,17 +312,17 @@ class ToolPair(TextPair):
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects
     ) -> Iterable[Difference]:
-        """Return the same, and nothing where the other arguments are refused: so are all texts."""
+        """Return the same as for texts, with no doubt where other arguments make calls unread."""
         asked = self.asked(text)
         is_read = UNREAD.isdisjoint((asked.before.reason, asked.after.reason))
         return super().otherwise(text, chosen, wanted) if is_read else ()
 
     def doubt(self, why: str, wanted: Effects) -> None:
-        """Admit the same as long as no other call shows it."""
+        """Record *why* calls may have the change *wanted*, in case no other call shows it."""
         self.doubts[why, wanted] = None
 
     def left(self, effects: Collection[Effects]) -> Iterator[str]:
-        """Yield why more calls may change than those that change with *effects*."""
+        """Yield the reasons why calls may have other changes than *effects*."""
         return (why for why, change in self.doubts if change not in effects)
 
     def unreadable(self) -> Difference | None:
@@ -334,7 +334,7 @@ class ToolPair(TextPair):
         return None if found.before.effect is found.after.effect else found
 
     def decided(self, call: Call) -> Difference:
-        """Return what a call gets of both."""
+        """Return the decisions of both sides on a call."""
         before, after = (lookup.decide(call, remember=False) for lookup in self.lookups)
         return Difference(self.tool, call, before, after)
 
