@@ -8,7 +8,7 @@ from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.core.values import Final, NoReturn, Protocol, field, frozen
 
-# What stands for a rule where an agent has a tool since it lists none.
+# The text in place of a rule if an agent has a tool because it lists no tools.
 EVERY_TOOL: Final = "every tool"
 
 

@@ -27,7 +27,7 @@ class _Expression:
 
 
 def __getattr__(name: str) -> Any:
-    """Return what `re` has besides."""
+    """Return any other attribute of `re`."""
     return getattr(re, name)
 
 

@@ -27,6 +27,6 @@ def resolved(path: str, folder: str, real: str) -> str:
 
 
 def other_names(project: str) -> tuple[str, ...]:
-    """Return what the folder of a project is called besides, where links lead to it."""
+    """Return the real path of a project folder if links lead to it; nothing if none do."""
     real = os.path.realpath(project)
     return () if real == project else (real,)

@@ -81,7 +81,7 @@ if not TYPE_CHECKING:
             return cls
 
     def TypeVar(name, *_, **__):  # noqa: N802  # the name that `typing` gives it
-        """Return what stands for a parameter."""
+        """Return the name, in place of a type variable."""
         return name
 
     field = _Field
@@ -114,7 +114,7 @@ def stated(value: Any) -> Iterator[tuple[str, object]]:
 
 
 def content(value: Any) -> object:
-    """Return what a value holds beside its defaults, in one order in every process."""
+    """Return the attributes of a value that are not defaults, in one order in every process."""
     if hasattr(value, "__fields__"):
         return {name: content(found) for name, found in stated(value)}
     if isinstance(value, dict):

@@ -200,7 +200,7 @@ def _slashed(text: str) -> Iterator[Token]:
 
 
 def names(tool: str) -> Pattern:
-    """Return the names of tools that *tool* stands for: ``mcp__*``, or a glob behind ``=``."""
+    """Return the pattern of tool names that *tool* spells: ``mcp__*``, or a glob after ``=``."""
     return slashed(tool[1:]) if tool.startswith("=") else Pattern.text(tool)
 
 

@@ -66,7 +66,7 @@ def excluded_characters(tokens: Iterable[Token]) -> frozenset[str]:
 
 
 def is_glob(tool: str) -> bool:
-    """Return whether the tool of a rule stands for a set of names."""
+    """Return whether the tool of a rule is a pattern over names of tools."""
     return "*" in tool or tool.startswith("=")
 
 

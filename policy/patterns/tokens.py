@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Gap(enum.Enum):
     """Text that a pattern leaves open.
 
-    A *part* is what stands between two separators. In plain text, which has none, it is all.
+    A *part* is the text between two separators. Plain text has none, so it is one part.
     """
 
     ANY = "any"  # any text, separators included

@@ -20,7 +20,7 @@ from policy.tables.table import NO_CALL, SPAWN_TOOL, Bounds, Table
 # The names of the two that every project has.
 READINGS = ("attenuated", "enforced")
 
-# What a call says beside the agent that it starts.
+# The further arguments of a call that starts an agent: none.
 NOTHING_SAID: Final[Mapping[str, object]] = MappingProxyType({})
 
 
@@ -242,7 +242,7 @@ class Chain:
     def start_call(
         self, agent: str, said: Mapping[str, object] = NOTHING_SAID
     ) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*, with what of *said* rules look at."""
+        """Return the call that starts *agent*, with the arguments in *said* that rules look at."""
         tool, call = self.reading.spawn_call(agent)
         looked: dict[str, object] = {}
         for row, _ in self.table.lookup(tool).rows if said else ():
@@ -251,13 +251,13 @@ class Chain:
         return tool, {**looked, **call}
 
     def spawning(self, agent: str, said: Mapping[str, object] = NOTHING_SAID) -> Decision:
-        """Return what a call that starts *agent* gets, with more arguments, e.g. the model."""
+        """Return the decision for a call that starts *agent* with more arguments, e.g. a model."""
         return self.table.decide(*self.start_call(agent, said))
 
     def most_starting(self, agent: str) -> tuple[str, dict[str, object], Decision]:
-        """Return a call that starts *agent* and gets the most, and what it gets.
+        """Return the call that starts *agent* and is granted most, and its decision.
 
-        Where too many must be tried, what it gets is an upper bound.
+        If too many calls would have to be tried, the decision is an upper bound.
         """
         tool, call = self.reading.spawn_call(agent)
         lookup = self.table.lookup(tool)

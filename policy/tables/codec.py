@@ -38,7 +38,7 @@ def refuse(message: str) -> NoReturn:
     raise ValueError(message)
 
 
-# What must hold of a value, beside its type.
+# Conditions that a value must meet in addition to its type.
 
 
 def _check_bounds(bounds: Bounds) -> None:
@@ -149,7 +149,7 @@ class _Writer:
         return json.dumps(value, default=self._plain, allow_nan=False, separators=(",", ":"))
 
     def _plain(self, value: Any) -> object:  # noqa: ANN401
-        """Return what stands for a value that JSON has no form for."""
+        """Return the JSON form of a value that JSON has no type for."""
         match value:
             case RuleSet():
                 return self._number(RuleSet, id(value), value)  # equal ones may lie elsewhere

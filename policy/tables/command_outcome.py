@@ -1,4 +1,4 @@
-"""What a row says of a shell command: of each part, and of each file that it opens."""
+"""The outcome of a row for a shell command: for each part, and each file that it opens."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 def decide_command(row: Row, text: str, limit: int) -> Outcome:
-    """Return what *row* says of the command *text*.
+    """Return the outcome of *row* for the command *text*.
 
-    *limit* is the first entry that matches by another argument of the call; those behind it do not
+    *limit* is the first entry that matches another argument of the call; entries behind it do not
     count.
     """
     command = _read(text, row.argument.kind, row.ruleset.dialect)
@@ -50,7 +50,7 @@ def _read(text: str, kind: ArgumentKind, dialect: Dialect) -> Command:
 
 
 def evaluator_of(row: Row) -> CommandEvaluator:
-    """Return what decides commands that were read, as the host of *row* does."""
+    """Return the evaluator with which the host of *row* decides commands."""
     return _evaluator(row.ruleset.dialect.shell.reader)
 
 
@@ -60,7 +60,7 @@ def _evaluator(reader: str) -> CommandEvaluator:
     return found
 
 
-# What an outcome is of: a part, a file that a command opens, or what neither of them is.
+# What an outcome is for: a part, a file that a command opens, or (None) the command as a whole.
 Subject = CommandPart | Redirection | None
 
 
@@ -68,14 +68,14 @@ class CommandEvaluator:
     """Decides a command by its parts and files, the strictest first; a host may derive from it."""
 
     def command_outcome(self, row: Row, command: Command, limit: int) -> Outcome:
-        """Return what *row* says of a command; for *limit* see `decide_command`."""
+        """Return the outcome of *row* for a command; for *limit* see `decide_command`."""
         found = [*self.outcomes(row, command, limit)]
         if command.opaque:
             found += [(None, outcome) for outcome in _denied(row, found)]
         return min(self.whole_outcomes(row, command, found), key=strictness)
 
     def outcomes(self, row: Row, command: Command, limit: int) -> Iterator[tuple[Subject, Outcome]]:
-        """Yield what *row* says of each part, of each file that counts, and of the rest."""
+        """Yield the outcome of *row* for each part, each file that counts, and the rest."""
         parts = [(part, self.part_outcome(row, part, limit)) for part in command.parts]
         yield from parts
         yield from self.opened(row, command, [outcome for _, outcome in parts])
@@ -84,7 +84,7 @@ class CommandEvaluator:
         if command.unread and row.entries:
             yield None, unsure(row.ruleset)  # a rule that might match it cannot be asked
         if not command.parts:
-            # A rule for the whole tool allows that nothing runs. No other rule does.
+            # Only a rule for the whole tool allows a command that runs nothing.
             nothing = CommandPart("", grantable=row.default.effect is Effect.ALLOW)
             yield None, self.part_outcome(row, nothing, limit)
 
@@ -94,24 +94,24 @@ class CommandEvaluator:
         command: Command,  # noqa: ARG002
         found: Sequence[tuple[Subject, Outcome]],
     ) -> list[Outcome]:
-        """Return the outcomes that count of a command of which *found* is said."""
+        """Return those outcomes in *found* that count for the whole command."""
         return [outcome for _, outcome in found]
 
     def in_background(self, row: Row, command: Command) -> Iterator[Outcome]:  # noqa: ARG002
-        """Yield what a background command gets, if that is a reason of its own."""
+        """Yield the outcome for a background command, if the host has a rule about those."""
         yield from ()
 
     def part_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
-        """Return what *row* says of one simple command; for *limit* see `decide_command`."""
+        """Return the outcome of *row* for one simple command; for *limit* see `decide_command`."""
         granted = self.known_outcome(row, part, min(row.first(part.text), limit))
         if granted.effect is Effect.ALLOW and not part.grantable:
             return unsure(row.ruleset)
         return granted
 
     def known_outcome(self, row: Row, part: CommandPart, first: int) -> Outcome:
-        """Return what *row* says of a part by all of its texts; *first* is the entry for its own.
+        """Return the outcome of *row* for all texts of a part; *first* is the entry for `text`.
 
-        A rule that denies or asks counts if any of them matches it, the strictest of several.
+        A rule that denies or asks counts if it matches any of the texts; the strictest one decides.
         """
         outcome, stopping = row.at(first), _stopping(row, part.match_texts)
         if stopping and first != NO_MATCH and outcome.effect is not Effect.ALLOW:
@@ -127,18 +127,18 @@ class CommandEvaluator:
         command: Command,
         outcomes: Sequence[Outcome],  # noqa: ARG002
     ) -> Iterator[tuple[Redirection, Outcome]]:
-        """Yield the files that a command opens, and what counts of what *row* says of each.
+        """Yield the files that a command opens, each with the outcome of *row* for it.
 
         Args:
             row: the row of the tool that runs it.
             command: its redirections.
-            outcomes: what the row says of the rest of it.
+            outcomes: those of the row for the parts of the command.
         """
         for redirection in command.redirections:
             yield redirection, self.file_outcome(row, redirection)
 
     def file_outcome(self, row: Row, redirection: Redirection) -> Outcome:
-        """Return what *row*, of the tool that runs a command, says of a file that this opens."""
+        """Return the outcome for a file that a command opens; *row* is that of its tool."""
         files = row.ruleset.dialect.shell.files
         tool = redirection.tool or (files.output if redirection.writes else files.input)
         if not tool:
@@ -162,7 +162,7 @@ def _stopping(row: Row, texts: Iterable[str]) -> list[int]:
 
 
 def _denied(row: Row, found: Iterable[tuple[Subject, Outcome]]) -> Iterator[Outcome]:
-    """Yield what rules that deny say of parts that a rule in front of them asks for."""
+    """Yield the outcomes of rules that deny a part, behind a rule that asks for it."""
     for part, outcome in found:
         asked = outcome.effect is Effect.ASK and outcome.reason is Reason.RULE
         if asked and isinstance(part, CommandPart):
@@ -191,11 +191,11 @@ def may_join(pattern: Pattern) -> bool:
 
 
 def account(row: Row, call: Mapping[str, object]) -> Iterator[tuple[Does, str, Outcome, str]]:
-    """Yield what the command that *call* runs does: how, with what, what *row* says of it, and why.
+    """Yield each thing that the command of *call* does: its kind, its text, its outcome, and why.
 
-    Nothing of a call that is no command, or that all of *row* decides alike; what every policy
-    lets pass is left out. The strictest of the outcomes is what the row says of the call, unless
-    a rule spells out the command as a whole.
+    Nothing if *call* runs no command, or if *row* gives every call the same outcome. Files that
+    every policy allows are left out. The strictest outcome is that of *row* for the call, unless a
+    rule spells out the whole command.
     """
     dialect, kind = row.ruleset.dialect, row.argument.kind
     if kind not in (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL) or row.constant is not None:

@@ -189,7 +189,7 @@ class Dialect:
     aliases: Mapping[str, str] = field(hash=False, factory=dict)
     shell: Shell = Shell()  # for arguments that are commands
     cwd: str = "/@project"  # the folder relative paths are relative to, canonical
-    home: str = "/@home"  # the folder ``~`` stands for, canonical
+    home: str = "/@home"  # the folder that ``~`` means, canonical
     fold: bool = False  # whether the case of paths is ignored
     # Folders, canonical, that a path is below only in their own letters all the same.
     cased: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a row says of a file, under the name that it has and where links lead."""
+"""The outcome of a row for a file, by its name and by the path that links lead to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def file_outcome(row: Row, path: str, variant: str, limit: int = NO_MATCH) -> Outcome:
-    """Return what *row* says of a path, and of the other as which it is judged too."""
+    """Return the stricter outcome of *row* for a path and for its `case_variant`."""
     found = path_outcome(row, path, limit)
     if variant != path:
         found = min(found, path_outcome(row, variant, limit), key=strictness)
@@ -38,12 +38,12 @@ def file_outcome(row: Row, path: str, variant: str, limit: int = NO_MATCH) -> Ou
     return found
 
 
-# Characters of the names whose outcome a row remembers.
+# The most characters of a name whose outcome a row remembers.
 _LONGEST: Final = 256
 
 
 def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
-    """Return the canonical path of a file that a command names, if any, and what *row* says."""
+    """Return the canonical path of a file that a command names, if any, and its outcome."""
     found = row.named.get(name)
     if found is None:
         dialect = row.ruleset.dialect
@@ -57,7 +57,7 @@ def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
     return found
 
 
-# By these names Linux has for whoever asks the folder that it is in, and the root.
+# Below these names Linux has links to the working folder and to the root of the process that asks.
 _OF_PROCESSES: Final = ("/proc/self/", "/proc/thread-self/")
 _OWN: Final = (*_OF_PROCESSES, "/proc/self/task/self/")
 
@@ -69,11 +69,11 @@ def links_of_processes(dialect: Dialect) -> list[tuple[str, str]]:
 
 
 def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:
-    """Return what *row* says of a canonical path, and of the file that it leads to.
+    """Return the outcome of *row* for a canonical path, and for the file that it leads to.
 
-    What a rule denies under either name is denied. Otherwise the file that a
-    command reads decides alone; what it writes behind a link out of the
-    working folders is asked for in any case; and a tool needs both names.
+    A file that a rule denies under either name is denied. Otherwise the real path of a file
+    that a command reads decides alone, a file that a command writes through a link out of the
+    working folders is asked for in any case, and a file tool needs both names.
     """
     named = row.at(min(row.first(path), limit))
     if not row.ruleset.dialect.links:
@@ -86,7 +86,7 @@ def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:
 
 
 def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcome:
-    """Return what *row* says of a path behind which another file is, as `path_outcome` does."""
+    """Return the outcome of `path_outcome` for a *path* that links lead to another file, *real*."""
     named, led_to = (row.at(min(row.first(name), limit)) for name in (path, real))
     found = min(named, led_to, key=strictness)
     if found.effect is Effect.DENY and found.reason not in BY_DEFAULT:

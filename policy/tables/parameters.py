@@ -1,4 +1,4 @@
-"""Arguments beside the one that rules apply to: the combinations that rules tell apart."""
+"""Further arguments of a call (parameters), in each combination that rules decide differently."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from policy.tables.ruleset import Entry
 
 TOO_MANY_PARAMETERS = "rules name more combinations of arguments than are told apart"
 
-# Combinations that are told apart before the answer is no longer exact, and where each is one call
-# and nothing is searched for.
+# The most combinations that are tried; with more, the answer is not exact. The second bound applies
+# where each combination is decided as one call, without a search.
 _CASES = 64
 _CASES_OF_ONE_CALL = 1024
 
 
 def beside(rows: Sequence[Row], most: int = _CASES) -> list[dict[str, str]] | None:
-    """Return what calls of one tool that name an argument may say beside it, nothing at first.
+    """Return the combinations of further arguments that the rules of *rows* tell apart, {} first.
 
-    None where that is more than *most*.
+    None if there are more than *most*.
     """
     entries = [[e for e in row.entries if e.field not in row.argument.fields] for row in rows]
     return parameter_cases(entries, most, inputs=[row.inputs for row in rows if row.inputs])
@@ -31,10 +31,10 @@ def beside(rows: Sequence[Row], most: int = _CASES) -> list[dict[str, str]] | No
 def calls_beside(
     rows: Sequence[Row], call: Mapping[str, object]
 ) -> Iterator[tuple[dict[str, object], tuple[Outcome, ...]]]:
-    """Yield *call* with all that it may say beside, and what each of some rows says of that.
+    """Yield *call* with each combination of further arguments, and the outcome of each row for it.
 
-    Where that is too much to try: *call*, and the most that each row may say, whatever the others
-    do.
+    If there are too many combinations, yield *call* alone, with the least strict outcome that each
+    row may have.
     """
     cases = beside(rows, _CASES_OF_ONE_CALL) if any(row.has_parameters for row in rows) else [{}]
     for case in cases or ():
@@ -55,17 +55,17 @@ def parameter_cases(
     whole: bool = False,
     inputs: Collection[Inputs] = (),
 ) -> list[dict[str, str]] | None:
-    """Return parameters that tell all rules about parameters apart; None when too many.
+    """Return sets of parameters that match different rules about parameters; None for too many.
 
-    The first case says nothing. A line looks at one argument, and the first that matches decides.
-    So for each list it is enough to say one thing: with no more than that fewer lines match, and
-    the one that decides does.
+    The first set is empty. A line looks at one argument, and the first line that matches decides.
+    So one parameter for each list is enough: the line that decides still matches, and fewer other
+    lines do.
 
     Args:
         lists: the lines of each list.
-        most: how many cases are not too many.
-        whole: whether lines may look at all that is said as one text, so that all counts.
-        inputs: what the arguments may be: no call says what one of them does not take.
+        most: the most sets that are returned.
+        whole: whether lines may match all parameters together, as one text.
+        inputs: the values that the arguments may have; no set has another value.
     """
     patterns: dict[str, dict[Pattern, None]] = {}
     together = 0
@@ -97,7 +97,7 @@ def parameter_cases(
 def _taken(
     inputs: Collection[Inputs], field: str, text: str, patterns: Sequence[Pattern]
 ) -> str | None:
-    """Return *text*, or another that the argument may be and the same patterns match, if any."""
+    """Return *text*, or another valid value that the same patterns match; None if there is none."""
     if not inputs:
         return text
     told = [pattern.matches(text) for pattern in patterns]
@@ -112,7 +112,7 @@ def _taken(
 
 
 def _cases(values: Mapping[str, Sequence[str]], most: int) -> Iterator[dict[str, str]]:
-    """Yield each way in which at most so many fields have a value."""
+    """Yield each choice of values for at most *most* of the fields."""
     for count in range(most + 1):
         for fields in combinations(values, count):
             for chosen in product(*(values[field] for field in fields)):

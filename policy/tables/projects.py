@@ -32,7 +32,7 @@ class BaseProject:
 
 
 def told_apart(project: BaseProject, among: Sequence[BaseProject]) -> str:
-    """Return what tells *project* from others whose chains start alike; "" where none do."""
+    """Return the host or title of *project*; "" if no other project shares a start agent."""
     starts = set(project.starts)
     if sum(not starts.isdisjoint(other.starts) for other in among) < 2:
         return ""

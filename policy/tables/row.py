@@ -1,4 +1,4 @@
-"""What one rule set says of one tool: entries in order, of which the first match decides.
+"""A row: the entries of one rule set for one tool, in order; the first match decides.
 
 Cost hardly grows with the number of rules: an index finds the first pattern that matches
 (`policy.patterns.index`), and the outcome of each entry is made once.
@@ -34,9 +34,9 @@ KINDS: Final = {
 
 @frozen(eq=False)
 class Outcome:
-    """What a row says of a call: the entries are the reasons.
+    """What a row decides for a call: an effect, with the entries that are the reasons.
 
-    Each is made once, and compared by identity: an equal one may say it for another reason.
+    Each is made once, and compared by identity: two equal ones may have different reasons.
     """
 
     effect: Effect
@@ -49,19 +49,19 @@ BY_DEFAULT: Final = frozenset({Reason.DEFAULT, Reason.CLASSIFIER, Reason.UNANALY
 
 
 def strictness(outcome: Outcome | Decision) -> tuple[Effect, bool]:
-    """Return what answers are ordered by: the strictest first, and a rule before a default."""
+    """Return a key that sorts answers: the strictest first, and a rule before a default."""
     return outcome.effect, outcome.reason in BY_DEFAULT
 
 
 def unsure(rules: RuleSet) -> Outcome:
-    """Return what a call gets of which it cannot be told what the rules say."""
+    """Return the outcome of a call for which it is not known which rules match."""
     if not rules.dialect.asks:
         return _REFUSED
     return _JUDGED if rules.default_reason is Reason.CLASSIFIER else UNANALYSABLE
 
 
 def guarded(rules: RuleSet) -> Outcome:
-    """Return what a call gets that no rule can allow."""
+    """Return the outcome of a call that no rule can allow."""
     return _GUARDED if unsure(rules) is UNANALYSABLE else _GUARDED_REFUSED
 
 
@@ -111,7 +111,7 @@ class Row:
         for entry in entries:
             if entry.pattern is None:
                 self.default = Outcome(entry.effect, entry.reason, (entry,))
-                # Neighbours that say the same of some calls add nothing, in any order.
+                # Neighbours with the same effect for the same calls add nothing, in any order.
                 while kept and kept[-1].effect is entry.effect and kept[-1].reason is entry.reason:
                     kept.pop()
                 break
@@ -155,7 +155,7 @@ class Row:
         return self._run(self.indices, self.kind.separator)
 
     def outcome(self, call: Mapping[str, object]) -> Outcome:
-        """Return what the row says of a call with these arguments. Never raises."""
+        """Return the outcome of a call with these arguments. Never raises."""
         if self.constant is not None:
             return self.constant
         text: Any = call.get(self.field)
@@ -179,7 +179,7 @@ class Row:
         return lambda text: len(text) <= longest and is_plain(text, shell)
 
     def _outcome_of_argument(self, call: Mapping[str, object]) -> Outcome:
-        """Return what the row says of a call whose argument must be brought into its form."""
+        """Return the outcome of a call whose argument must be made canonical first."""
         dialect, kind = self.ruleset.dialect, self.argument.kind
         limit = self.first_parameter(call)
         if not self.indices and not self.opens_files:
@@ -222,7 +222,7 @@ class Row:
         return NO_MATCH if index == NO_MATCH else self.indices[index]
 
     def at(self, index: int) -> Outcome:
-        """Return the outcome where the entry of an index decides; NO_MATCH is none."""
+        """Return the outcome if the entry at *index* decides; the default for NO_MATCH."""
         found = self._outcomes.get(index)
         if found is None:
             entry = self.entries[index]
@@ -244,7 +244,7 @@ class Row:
         return first
 
     def opening(self, tool: str) -> Row:
-        """Return what the rules say of a file that a command opens, as a call of *tool*.
+        """Return the row for files that a command opens, each as a call of the file tool *tool*.
 
         A rule for the whole tool that runs commands grants their files too, where no rule about
         files applies to them. Where `Shell.whole` is set, the command decides that.
@@ -261,7 +261,7 @@ class Row:
 
     @cached_property
     def _known(self) -> Memo[str, Outcome]:
-        """The outcomes of texts that decide alone."""
+        """The remembered outcomes, by the text of the argument that decides alone."""
         return Memo(_KEPT)
 
     @cached_property

@@ -144,7 +144,7 @@ class RuleSet:
         return {}
 
     def row(self, tool: str) -> Row:
-        """Return what the set says of *tool*."""
+        """Return the row of the set for *tool*."""
         name = self.dialect.canonical(tool)
         row = self._rows.get(name)
         if row is None:

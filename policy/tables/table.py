@@ -113,7 +113,7 @@ class Ceiling:
 
 @frozen
 class Bounds:
-    """Limits beside the rules; None is no limit. ``&`` takes the smaller."""
+    """Limits of an agent, such as depth and turns; None is no limit. ``&`` takes the smaller."""
 
     depth: int | None = None  # levels of agents that may follow below
     turns: int | None = None  # turns the agent may take
@@ -262,7 +262,7 @@ class Table:
         return self.bounds & other.bounds == self.bounds
 
     def lookup(self, tool: str) -> Lookup:
-        """Return what the table says of *tool*."""
+        """Return the rows of the table for *tool*."""
         lookup = self._lookups.get(tool)
         if lookup is None:
             if not isinstance(tool, str):
@@ -293,7 +293,7 @@ _LONGEST: Final = 1024
 
 
 class Lookup:
-    """What a table says of one tool: each row with the links it belongs to.
+    """The rows of a table for one tool, each with the links it belongs to.
 
     Attributes:
         rows: the rows that depend on the arguments of the call.
@@ -380,7 +380,7 @@ class Lookup:
         return decision
 
     def combined(self, outcomes: tuple[Outcome, ...]) -> Decision:
-        """Return the decision where the rows say *outcomes*, one each; equal ones get the same."""
+        """Return the decision for *outcomes*, one of each row; equal outcomes give the same one."""
         decision = self._decisions.get(outcomes)
         if decision is None:
             pairs = [(one, links) for one, (_, links) in zip(outcomes, self.rows, strict=True)]
@@ -388,9 +388,9 @@ class Lookup:
         return decision
 
     def account(self, call: Mapping[str, object]) -> tuple[Clause, ...]:
-        """Return what the command of *call* does, and what the first row that decides says of each.
+        """Return the clauses of the command of *call*, decided by the first row that decides it.
 
-        Nothing of a call that is no command, or that is decided whatever it runs.
+        Empty if *call* runs no command, or if its decision does not depend on what it runs.
         """
         from policy.commands.reader import SOME_VALUE  # noqa: PLC0415  # what no decision needs
         from policy.tables.command_outcome import account  # noqa: PLC0415  # as above
@@ -424,7 +424,7 @@ class Lookup:
         if effect is Effect.DENY:  # one is enough
             deciding = [next((pair for pair in deciding if pair[0].entries), deciding[0])]
         elif effect is Effect.ALLOW:
-            # Of those who allow, one who says why, and best of all where it is written.
+            # Of the rows that allow, take one with a rule, at best a rule that is in a file.
             deciding = [max(deciding, key=_told_where)]
         outcome, links = deciding[0]
         because = _because(outcome, links)
