@@ -150,7 +150,7 @@ class Checker:
         )
 
     def told_apart(self, title: str) -> str:
-        """Return what distinguishes a project of the calls so far; "" where no other is alike."""
+        """Return the host or title of a project that was asked; "" if no other shares a start."""
         return told_apart(self.asked[title], self.projects.projects)
 
     def _answer(self, asked: CallRequest) -> CheckAnswer:

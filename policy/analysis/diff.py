@@ -170,7 +170,7 @@ def diff_workspaces(
         for alike in found.values():
             for change in _merged(alike):
                 shown = change.difference
-                if change.what == "rule":  # with the rules and links of its own chain
+                if change.what == "rule":  # with the rules and links of this chain
                     shown = compared[change.readings[0]].at(change.chain, shown)
                 changes.append(evolve(change, difference=shown))
     return Diff(tuple(sorted(changes, key=_order)), files, tuple(why))
@@ -206,7 +206,7 @@ def objection(before: Workspace, after: Workspace, *, any_change: bool = False) 
 
 
 def paired(old: Workspace, new: Workspace) -> Iterator[tuple[Project | None, Project | None]]:
-    """Yield every project of either side, and what is there on the other: see `without`."""
+    """Yield each project as it is on both sides; for a side that lacks it see `without`."""
     sides = [{(p.host, p.root): p for p in workspace.projects} for workspace in (old, new)]
     for key in sorted({**sides[0], **sides[1]}):
         before, after = (side.get(key) for side in sides)
@@ -214,9 +214,9 @@ def paired(old: Workspace, new: Workspace) -> Iterator[tuple[Project | None, Pro
 
 
 def without(project: Project, workspace: Workspace) -> Project | None:
-    """Return what the host does in the place of a project that *workspace* does not have.
+    """Return the host's defaults in place of a project that *workspace* does not have.
 
-    None where it does nothing without files, or where the files are there and cannot be read.
+    None if the host has no defaults without files, or if the files are there but unreadable.
     """
     files = {file.path for file in project.files}
     unreadable = {found.place.file for found in workspace.findings if is_unreadable(found)}
@@ -226,7 +226,7 @@ def without(project: Project, workspace: Workspace) -> Project | None:
 def _chain_changes(
     compared: ComparedChains, title: str, reading: str, why: dict[str, None]
 ) -> Iterator[tuple[object, Change]]:
-    """Yield what changes chain by chain, the shortest first, and note *why* more may change.
+    """Yield the changes of each chain, shortest chain first, and note *why* more may change.
 
     Changes with the same key are reported together, as the first chain shows them.
     """
@@ -259,7 +259,7 @@ def _chain_changes(
 
 
 def _started(compared: ComparedChains, names: Names, side: int) -> Difference:
-    """Return the call that starts a chain of one side, which the other side does not have."""
+    """Return the call that starts a chain which only one *side* has, as a difference."""
     gone = Decision(Effect.DENY, Reason.UNAVAILABLE)
     if len(names) > 1:
         tool, call, there = compared.chain(side, names[:-1]).most_starting(names[-1])
@@ -273,9 +273,9 @@ def _started(compared: ComparedChains, names: Names, side: int) -> Difference:
 def _by_cause(
     compared: ComparedChains, names: Names, known: dict[object, Difference]
 ) -> Iterator[tuple[object, Difference]]:
-    """Yield what a chain shows, by its call and cause.
+    """Yield the differences of a chain, each by its call and cause.
 
-    The call is that of another chain of the agent with this cause, from *known*, if it shows it.
+    The call is that of another chain with this cause, from *known*, if it shows the cause here too.
     """
     for difference in compared.compare(names).differences:
         own = cause(difference)
@@ -286,7 +286,7 @@ def _by_cause(
 
 
 def _merged(alike: Iterable[Change]) -> Iterator[Change]:
-    """Yield what some chains show, once for those that show it in the same readings or fewer."""
+    """Yield one change for all chains that have it in the same readings, or in fewer of them."""
     by_chain: dict[Names, list[Change]] = {}
     for one in alike:
         by_chain.setdefault(one.chain, []).append(one)

@@ -35,18 +35,18 @@ from policy.tables.table import Table
 # What stands between the parts of a text.
 _BETWEEN: Final = ", \t\r\n"
 
-# How alike parts are that one edit turned into one another, and of how many on either side that
-# is found out.
+# The least similarity of two parts that count as one edited part, and the most parts on either
+# side that are compared.
 _ALIKE: Final = 0.6
 _MOST_PAIRED: Final = 60
 
-# Sets of edits each of which is taken back by itself: of more, several at once.
+# The most sets of edits that are taken back one by one; more are taken back several at once.
 _FEW: Final = 8
 
 # Edits that are taken back one by one where no rule says which of them makes a change.
 _MOST_ALONE: Final = 60
 
-# Trees that are loaded for a search. After that edits are told together that are not all needed.
+# The most trees that a search loads. After that, edits are reported together, needed or not.
 _MOST_LOADED: Final = 120
 
 
@@ -105,7 +105,7 @@ class _Part:
 
     @property
     def body(self) -> str:
-        """Its text without what only separates it from others."""
+        """Its text without the commas and blanks around it."""
         return self.text.strip(_BETWEEN)
 
     @property
@@ -146,9 +146,9 @@ class _Piece:
 
 
 class _EditedFile:
-    """Two contents of a file, None for no file, as pieces that are alike or edited.
+    """Two contents of a file, None for no file, as a list of equal and edited pieces.
 
-    It is one piece where it came or went, or *is_whole*, as one that is not understood.
+    A file that was added or removed is one piece; so is one that *is_whole*: its format is unknown.
     """
 
     def __init__(self, old: Source | None, new: Source | None, *, is_whole: bool) -> None:
@@ -211,7 +211,7 @@ _Pair = tuple[_Part | None, _Part | None]
 
 
 def _in_line(old: _Part, new: _Part) -> list[_Piece]:
-    """Return what became of a list on one line, item by item; nothing for no such list."""
+    """Return the pieces of an edited list on one line, item by item; none if it is no such list."""
     one, other = _items(old), _items(new)
     aligned = [*_aligned(one, other)]
     is_list = any(part.is_item for part in (*one, *other))
@@ -225,7 +225,7 @@ def _in_line(old: _Part, new: _Part) -> list[_Piece]:
 
 
 def _piece(old: _Part | None, new: _Part | None) -> _Piece:
-    """Return what became of a part, and the edit where that is not the same."""
+    """Return the piece of a part, with an edit if the two sides differ."""
     parts = [part for part in (new, old) if part]
     was, now = (part.text if part else "" for part in (old, new))
     is_item = all(part.is_item for part in parts)
@@ -246,7 +246,7 @@ def _aligned(
 
 
 def _blocks(old: Sequence[_Part], new: Sequence[_Part]) -> Iterator[_Pair]:
-    """Yield the lines of both sides that are alike together, and blocks of others alone."""
+    """Yield similar lines of both sides in pairs, and each block of other lines alone."""
     for are_alike, run in groupby(_paired(old, new), key=all):
         pairs = [*run]
         if are_alike:
@@ -259,7 +259,7 @@ def _blocks(old: Sequence[_Part], new: Sequence[_Part]) -> Iterator[_Pair]:
 
 
 def _paired(old: Sequence[_Part], new: Sequence[_Part]) -> Iterator[_Pair]:
-    """Yield the parts of both sides in their order, those that are alike together."""
+    """Yield the parts of both sides in their order, similar ones in pairs."""
     rest = 0
     small = len(old) * len(new) <= _MOST_PAIRED**2
     for one in old:
@@ -281,7 +281,7 @@ def _is_like(old: _Part, new: _Part) -> bool:
 
 
 def _units(parts: Iterable[_Part], *, indented: bool) -> list[_Part]:
-    """Return parts, where brackets, or also indentation, hold some together as one."""
+    """Return *parts*, with those joined that brackets, or also indentation, group."""
     found: list[_Part] = []
     depth, indent = 0, 0
     for part in parts:
@@ -560,7 +560,7 @@ class _Search:
                 self._known |= {(id(change), names): each for change, names, _ in members}
 
     def as_chain_decides(self, change: Change) -> Change:
-        """Return a change with the rules and the agents of its own first chain."""
+        """Return *change* with the rules and agents that decide it in its first chain."""
         tables = self._tables(change)
         found = decided(*tables, change.difference) if tables else change.difference
         return evolve(change, difference=found)
@@ -568,7 +568,7 @@ class _Search:
     def of_same_list(
         self, making: _Making, changes: Sequence[Change], rest: Iterable[TextEdit]
     ) -> Iterator[TextEdit]:
-        """Yield those of *rest* that do to other tools of a list on a line what *making* does."""
+        """Yield those of *rest* that change other tools of a list on a line as *making* does."""
         first, *others = making or [None]
         if first is None or others or not first.tool or not (tables := self._tables(changes[0])):
             return
@@ -581,7 +581,7 @@ class _Search:
                     yield edit
 
     def _tables(self, change: Change) -> tuple[Table, Table] | None:
-        """Return what both sides have at the end of the first chain of a change of rules."""
+        """Return both tables of the last agent of the first chain, for a change of rules."""
         one = self._in_one_reading(change, change.chain)
         if change.what != "rule" or one is None:
             return None
@@ -647,7 +647,7 @@ class _Search:
         return found is change.difference.before.effect
 
     def _effect(self, loaded: _Loaded | None, change: Change, names: Names) -> Effect | None:
-        """Return what the call of a change gets; None for unreadable files, or no such chain."""
+        """Return the effect for the call of a change; None for unreadable files or no chain."""
         if loaded is None:
             return None
         project = self._project(loaded[0], change.project)
@@ -677,13 +677,13 @@ class _Search:
         return None
 
     def _loaded(self, taken_back: _Making) -> _Loaded | None:
-        """Return what is there without edits; None where files cannot be read then."""
+        """Return the workspace without some edits; None if that makes files unreadable."""
         self._loads += 1
         workspace = self._load(self._edits.without(taken_back))
         return (workspace, {}) if self._unreadable.issuperset(_unreadable(workspace)) else None
 
     def _project(self, workspace: Workspace, title: str) -> Project | None:
-        """Return the project of that title, or what the host does there without files."""
+        """Return the project called *title*, or the host's defaults there if it has no files."""
         known = (p for side in self._sides for p in side.projects if p.title == title)
         bare = (without(project, workspace) for project in known)
         named = (project for project in workspace.projects if project.title == title)

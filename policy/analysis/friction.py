@@ -48,10 +48,10 @@ class FrictionGroup:
     example: Record  # one of them
     calls: int = 0  # how many they are
     distinct: int = 0  # how many of them differ
-    # That would allow all of them, the narrowest; () where none is known.
+    # The narrowest rules that would allow all of them; () if none are known.
     rules: tuple[str, ...] = ()
     links: tuple[str, ...] = ()  # the agents that lack them
-    # A call that the rules allow beside those of the group, which no rule allows yet.
+    # A further call that the rules would allow and that is not in the group; no rule allows it yet.
     grants: Difference | None = None
     exact: bool = True  # whether there is none, where *grants* is None
 
@@ -152,7 +152,7 @@ def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[
 
 
 def _find_rules(group: FrictionGroup, chain: Chain, calls: Sequence[Call], least: int) -> None:
-    """Find the rules that allow the *calls* of a group, and a call that they allow beside these."""
+    """Find the rules that allow the *calls* of a group, and a further call that they allow."""
     dialect = dialect_of([chain.table])
     exact = tuple(dict.fromkeys(rule for each in calls for rule in remedy.rules_for(chain, *each)))
     tries = dict.fromkeys((tuple(remedy.folded(exact, least, dialect)), exact))

@@ -102,7 +102,7 @@ class InputTree:
 
     @property
     def not_read(self) -> str:
-        """A sentence about `beside`; "" for nothing."""
+        """A sentence that names the files of `beside`; "" if there are none."""
         named = quoted([*map(str, self.beside)])
         return f"not read, and in force for a session there: {named} (`--from`)" if named else ""
 

@@ -45,14 +45,14 @@ class Remedy:
     runs: str = ""  # a command by which the rules allow any command, or ""
 
 
-# Rules of which each is left out in turn.
+# The most rules of which each is left out in turn, to find those that are needed.
 _TRIED: Final = 12
 
 
 def remedy(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None:
-    """Return the rules that would allow a call of *chain*; None where none is known to.
+    """Return the rules that would allow a call of *chain*; None if none are known.
 
-    A call that a rule denies or asks for needs a change of that rule, which none of these is.
+    A call that a rule denies or asks for gets None: that rule itself would have to change.
     """
     return remedy_of(chain, rules_for(chain, tool, call), [(tool, call)])
 
@@ -60,9 +60,9 @@ def remedy(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None
 def remedy_of(
     chain: Chain, rules: Sequence[str], calls: Sequence[tuple[str, Mapping[str, object]]]
 ) -> Remedy | None:
-    """Return those of *rules* that are needed to allow all *calls*; None where all do not.
+    """Return the *rules* that are needed to allow all *calls*; None if all rules do not allow them.
 
-    The agents that lack rules for the first lack all of them.
+    The rules go to the agents of *chain* that do not allow the first call.
     """
     parts = lacking(chain, *calls[0])
 
@@ -104,7 +104,7 @@ def _runs(table: Table, rules: Iterable[str]) -> str:
 
 
 def _hands_on_a_list(chain: Chain, link: str) -> bool:
-    """Return whether what *link* allows itself is not what agents behind it may get."""
+    """Return whether *link* lists what it hands on apart from what it may use itself."""
     reading = chain.reading
     if link == chain.names[-1] or not isinstance(reading, Attenuated):
         return False
@@ -113,10 +113,10 @@ def _hands_on_a_list(chain: Chain, link: str) -> bool:
 
 
 def denial(chain: Chain, tool: str, call: Mapping[str, object]) -> Remedy | None:
-    """Return a rule of the last agent that denies an allowed call; None where none is known to.
+    """Return a new rule for the last agent that denies an allowed call; None if none is known.
 
-    It is the first that matches as little as can be written, those for commands that run without a
-    rule last.
+    It is the first of the narrowest rules that does; rules for commands that run without a rule
+    are tried last.
     """
     command = command_of(tool, call, dialect_of([chain.table]))
     idle = {f"{tool}({part.text})" for part in (command.parts if command else ()) if part.harmless}
@@ -142,7 +142,7 @@ def lacking(chain: Chain, tool: str, call: Mapping[str, object]) -> list[LinkedR
 def with_rules(
     chain: Chain, rules: Iterable[str], parts: Sequence[LinkedRules], effect: Effect = Effect.ALLOW
 ) -> Table:
-    """Return the table of *chain* with *rules* behind those of *parts*; in front if they deny.
+    """Return the table of *chain* with *rules* added behind those of *parts*; denials in front.
 
     Raises PolicyError where one of *rules* cannot be read.
     """
@@ -161,12 +161,12 @@ def with_rules(
 
 
 def _placed(chain: Chain, table: Table) -> Decider:
-    """Return what decides calls of *table* where those of *chain* are made."""
+    """Return the decider for calls of *table* in the folder of *chain*."""
     return table if chain.place is None else chain.place.decider(table)
 
 
 def clauses_of(chain: Chain, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
-    """Return what a command does, by the last agent of *chain* that has a rule for the tool."""
+    """Return the clauses of a command, by the last agent of *chain* with a rule for the tool."""
     # An agent without one reads no command.
     above = (
         Chain(chain.links[:number], chain.reading, chain.place)
@@ -233,7 +233,7 @@ def rules_for(
 def _named(tool: str, clauses: Iterable[Clause], dialect: Dialect) -> Iterator[tuple[str, str]]:
     """Yield the tools and texts that rules have to match for *clauses*."""
     tools = dialect.shell.files
-    # Where opening a file is no call of its own, the rules of these two hold for it.
+    # If opening a file is a call of no tool that agents have, rules for Read and Edit decide it.
     opens = {
         Does.READS: "Read" if tools.input in tools.inner else tools.input,
         Does.WRITES: "Edit" if tools.output in tools.inner else tools.output,
@@ -250,7 +250,7 @@ def _rule(tool: str, text: str, dialect: Dialect) -> str | None:
     if "\0" in text:
         return None
     kind = dialect.argument(tool).kind
-    # A star stands for all from the first substitution on, unless that is of all it says.
+    # A star replaces the text from the first substitution on, if there are two words before it.
     known, hidden, _ = text.partition(HIDDEN_TEXT)
     written, special = f"{known}*" if hidden and " " in known.strip() else text, "*"
     if kind is ArgumentKind.URL:
@@ -284,11 +284,11 @@ def _path(text: str, dialect: Dialect) -> str:
 
 
 def folded(rules: Iterable[str], least: int, dialect: Dialect) -> dict[str, tuple[str, ...]]:
-    """Return *rules*, those that are alike as one: rule -> the rules it stands for.
+    """Return *rules*, with similar ones folded into a pattern: rule -> the rules that it replaces.
 
-    Commands are alike that begin with the same program and subcommand, files of one folder:
-    `Bash(git diff *)`, `Edit(docs/**)`. Folders of one folder are alike in turn. At least *least*
-    exact rules become one.
+    Commands with the same program and subcommand are similar, and so are files in one folder:
+    `Bash(git diff *)`, `Edit(docs/**)`; then also folders in one folder. A pattern replaces at
+    least *least* rules.
     """
     groups: dict[str, tuple[str, ...]] = {rule: (rule,) for rule in rules}
     while True:
@@ -308,7 +308,7 @@ def folded(rules: Iterable[str], least: int, dialect: Dialect) -> dict[str, tupl
 
 
 def kin(rule: str, dialect: Dialect) -> tuple[str, str]:
-    """Return what rules share that may become one: a program and its subcommand, or a folder."""
+    """Return the part of a rule that similar rules share: a program and subcommand, or a folder."""
     tool, _, text = rule.removesuffix(")").partition("(")
     match dialect.argument(tool).kind:
         case ArgumentKind.PATH:
@@ -350,7 +350,7 @@ _HIDDEN: Final = tuple(
         (r"!(?: |$)", "a negation"),
     )
 )
-# What is said of one -> what the text is.
+# Why a part is no command that rules can know -> what the text is.
 _KINDS: Final = {
     "is no plain name of a program": "a program whose name is not plain",
     "goes to more than one folder": "a command that goes to more than one folder",
@@ -365,7 +365,7 @@ _KINDS: Final = {
 
 
 def hidden_kind(text: str, why: str) -> str:
-    """Return what a text is that no rule can know, e.g. `a loop`; *why* is a predicate for it."""
+    """Return the kind of a text that no rule can match, e.g. `a loop`; *why* is its predicate."""
     for begins, kind in _HIDDEN:
         if begins.match(text):
             return kind

@@ -1,7 +1,7 @@
-"""What a reviewer asks besides which decisions change.
+"""The report of `policy diff`: the changed decisions, and further changes that a reviewer checks.
 
-Spawns that come and go, findings that are new, rules that came or went, and edits of rules by
-which no call is decided differently.
+Those are added and removed spawns, new findings, added and removed rules, and edits of rules that
+change no decision.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def spawn_changes(old: Workspace, new: Workspace) -> dict[str, tuple[tuple[str, str, str], ...]]:
-    """Return the edges that each project gained and lost, by its title.
+    """Return the spawns (edges) that each project gained and lost, by the title of the project.
 
     An edge is who starts, "" for the start of a chain, whom, and ``added`` or ``removed``; an edge
     of one reading is one. A project without such edges is left out.
@@ -86,7 +86,7 @@ Rule = tuple[str, Effect, Place]
 
 
 def changed_rules(old: Workspace, new: Workspace) -> tuple[list[Rule], list[Rule]]:
-    """Return the rules that went and those that came; one that its file still has is neither."""
+    """Return the removed and the added rules; a rule that moved within its file is neither."""
     written = [_written(workspace) for workspace in (old, new)]
     gone, come = (
         sorted(
@@ -101,12 +101,12 @@ def changed_rules(old: Workspace, new: Workspace) -> tuple[list[Rule], list[Rule
 def _written(workspace: Workspace) -> Mapping[object, list[Rule]]:
     """Return the rules that files of *workspace* hold, by file, text and effect."""
     found: dict[tuple[Place, str], Effect] = {}
-    other: dict[tuple[Place, str], Effect] = {}  # what a host takes from a rule besides
+    other: dict[tuple[Place, str], Effect] = {}  # further entries that a host makes of a rule
     parts = (part for project in workspace.projects for part in _parts(project))
     # Equal rule sets may stand in several places.
     for rules in {id(part.rules): part.rules for part in parts}.values():
         for entry in rules.entries:
-            # What comes with the host is written nowhere.
+            # Rules that are built into the host have no place in a file.
             if entry.place is not None and entry.rule and entry.place.file in workspace.files:
                 said = found if entry.reason is Reason.RULE else other
                 said.setdefault((entry.place, entry.rule), entry.effect)
@@ -114,7 +114,7 @@ def _written(workspace: Workspace) -> Mapping[object, list[Rule]]:
         wrong = [each.place for each in project.findings if each.severity is Severity.ERROR]
         lines = {(place.file, place.line) for place in wrong}
         for one in project.written:
-            # Of a line in error it is not known whether it has an effect.
+            # A line with an error may have no effect.
             if (one.place.file, one.place.line) not in lines:
                 found.setdefault((one.place, one.rule), one.effect)
     alike: dict[object, list[Rule]] = {}
@@ -143,12 +143,12 @@ def without_effect(
     load: Callable[[Tree], Workspace],
     known: Known | None = None,
 ) -> frozenset[TextEdit]:
-    """Return those of *some* edits without which every call is decided as in *after*.
+    """Return those of *some* edits that can be taken back without changing any decision of *after*.
 
-    All of them where nothing changes without all; else each that changes nothing alone. Each agent
-    by itself decides as before, too, so that no other edit can bring such a rule to life. In other
-    permission modes of the host it is enough that no change is found. *load* reads a tree as
-    *after* was read.
+    That is all of them if taking back all changes nothing, else each one that changes nothing when
+    taken back alone. Each agent by itself must decide as before too, so that no other edit can make
+    such a rule matter. In other permission modes of the host it is enough that no change is found.
+    *load* reads a tree as *after* was read.
     """
     known = {} if known is None else known
 
@@ -171,7 +171,7 @@ def without_effect(
 
 
 def _in_modes(old: Workspace, new: Workspace) -> dict[str, tuple[Workspace, Workspace]]:
-    """Return both sides in each permission mode that the second may start in, but for its own."""
+    """Return both sides in each other permission mode that *new* may start in."""
     return {mode: (old.modes.get(mode, old), new.modes[mode]) for mode in new.modes if mode}
 
 
@@ -195,7 +195,7 @@ def _is_same(before: Project, after: Project, *, proven: bool) -> bool:
 
 @frozen
 class LimitChange:
-    """A limit that decides no call, and that an agent has otherwise than before."""
+    """A changed limit of an agent on turns or trust, which decides no call."""
 
     project: str  # where, as `Project.title`
     agent: str
@@ -213,7 +213,7 @@ class LimitChange:
 
 
 def limit_changes(old: Workspace, new: Workspace) -> tuple[LimitChange, ...]:
-    """Return the limits that agents of both sides have otherwise; a depth decides calls."""
+    """Return the changed limits of agents on both sides, but for depth, which decides calls."""
     found = []
     for before, after in paired(old, new):
         if before is None or after is None:
@@ -356,7 +356,7 @@ def review(
 def _other_modes(
     diff: Diff, sides: tuple[Workspace, Workspace], readings: Sequence[str], known: Known
 ) -> dict[str, bool]:
-    """Return modes in which calls change as they do not in *diff* -> whether more is granted."""
+    """Return other modes with a kind of change that *diff* lacks -> whether more is granted."""
     modes = {}
     for mode, both in _in_modes(*sides).items():
         there = diff_workspaces(*both, readings=readings, known=known)

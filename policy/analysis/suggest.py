@@ -78,7 +78,7 @@ _NOTHING: Final = "agent main { ask Bash(:), Monitor(:) }"
 
 
 class _Bare:
-    """What calls get where no rule is written, and so which rules they need."""
+    """A policy without rules, which shows for each call the rules that it needs."""
 
     def __init__(self, file: RuleFile | None) -> None:
         self._file = file
@@ -114,7 +114,7 @@ class _Bare:
         for record, call in each_answered(records, used, root, left_out, start):
             arguments = json.dumps(call.arguments, sort_keys=True)
             key = call.project, call.chain, call.tool, call.cwd, arguments
-            # Where the log says of a call what it got, the last time counts.
+            # If the log has the effect of a call, that of the last time counts.
             times = record.times + (found[key].times if key in found else 0)
             found[key] = evolve(call, times=times)
         return [*found.values()], left_out
@@ -139,12 +139,12 @@ class _Bare:
         return rules
 
 
-# An effect and a rule -> the rules for single calls that this one stands for.
+# An effect and a rule -> the rules for single calls that this one replaces.
 _Rules = dict[tuple[Effect, str], tuple[str, ...]]
 
 
 def _folded_rules(calls: Iterable[UsedCall], least: int, dialect: Dialect) -> _Rules:
-    """Return rules for *calls* of one agent; what is allowed alone is not asked for with others."""
+    """Return rules for *calls* of one agent; a rule of an allowed call asks only if it must."""
     calls = list(calls)
     allowed = {rule for call in calls if call.effect is Effect.ALLOW for rule in call.rules}
     asked: set[str] = set()
@@ -254,13 +254,13 @@ class _Draft:
                 self._narrow(agent, blamed)
 
     def decisions(self) -> list[Decision]:
-        """Return what each call gets of the policy as it is printed."""
+        """Return the decision of the printed policy for each call."""
         printed = _decider(self.text(), self._file)
         records = (Record(c.chain, c.tool, c.arguments, cwd=c.cwd) for c in self._calls)
         return [printed.decide(record) for record in records]
 
     def uncovered(self) -> Iterator[UsedCall]:
-        """Yield the calls that do not get what they got, each with the reason."""
+        """Yield the calls whose effect is not that in the log, each with the reason."""
         does = {Effect.ALLOW: "allows it", Effect.ASK: "asks for it", Effect.DENY: "denies it"}
         for call, got in zip(self._calls, self.decisions(), strict=True):
             # The host allows some without a rule.
@@ -272,7 +272,7 @@ class _Draft:
             yield evolve(call, why=missing[0] if missing and not rules else why)
 
     def mend(self, decider: RecordDecider) -> tuple[str, ...]:
-        """Take away what the policy in force does not grant, and return why not all was found."""
+        """Remove grants that the policy in force does not have; return why some may be left."""
         why: dict[str, None] = {}
         for _ in range(_ROUNDS):
             excess: list[tuple[str, Difference]] = []
@@ -387,7 +387,7 @@ class _Draft:
         return [*(found | self._taken_over[agent])]
 
     def _starting(self, chain: tuple[str, ...]) -> Effect:
-        """Return what the policy in force has the call get that starts the last of *chain*."""
+        """Return the effect in the policy in force of the call that starts the last of *chain*."""
         effect = Effect.ALLOW
         if self._decider is not None:
             for project in self._chains[chain]:
@@ -397,7 +397,7 @@ class _Draft:
         return effect
 
     def _handed_on(self, agent: str) -> tuple[str, ...]:
-        """Return what the agents below need, where *agent* may not do all of it itself."""
+        """Return the rules that later agents need, if *agent* does not have all of them itself."""
         below = {
             later
             for chain in self._chains

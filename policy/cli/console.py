@@ -142,7 +142,7 @@ class Console:
             return False
 
     def difference(self, name: str, before: str, after: str, title: str) -> None:
-        """Write how two texts of a file differ, credentials masked; *title* is of the new."""
+        """Write the difference of two texts, credentials masked; *title* names the new one."""
         from difflib import unified_diff  # noqa: PLC0415  # most verbs change no file
 
         name = visible(name)

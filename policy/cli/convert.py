@@ -99,7 +99,7 @@ def _summary(conversion: Conversion) -> str:
 
 
 def _together(loss: Loss) -> object:
-    """Return a key that agents have in common which are started alike."""
+    """Return a key by which losses are grouped: starts of agents that are lost in the same way."""
     if loss.tool != SPAWN_TOOL:
         return id(loss)
     return loss.before.effect, loss.after.effect, loss.chain, loss.also

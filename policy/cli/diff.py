@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _LINES = 60  # of the first screen
 _MOST = 8  # edits, and entries of any other list
-_LEAST = 2  # edits that narrow, beside many that widen
+_LEAST = 2  # edits that narrow, where many widen
 _MOST_ROWS = (6, 3)  # of one edit, where there are few or many
 _MOST_EACH = 3  # rules of an edit, and calls of a row
 _LONGEST = 60  # characters of a line that holds no rule
@@ -247,7 +247,7 @@ def _side_name(name: str) -> str:
 
 
 def _alike(report: DiffReport, effects: Iterable[EditEffect]) -> list[list[EditEffect]]:
-    """Return effects, together where the same edit of several files has the same effect."""
+    """Return *effects* in groups: the same edit in several files, with the same changes."""
 
     def key(effect: EditEffect) -> object:
         spans = [(edit.removed, edit.added) for edit in effect.edits]
@@ -261,7 +261,7 @@ def _alike(report: DiffReport, effects: Iterable[EditEffect]) -> list[list[EditE
 def _effects_item(
     report: DiffReport, group: Sequence[EditEffect], number: int, most: int | None
 ) -> doc.Item:
-    """Return the edits of a block, those that are alike in several files once; and their effect."""
+    """Return the item for a group: its edits, the same text in several files once, and changes."""
     edits = [edit for one in group for edit in one.edits]
     head = edit_text(report, *edits, most=most and _MOST_EACH)
     head = head or "no edit of a text explains this"
@@ -285,7 +285,7 @@ def _effects_item(
 
 
 def _told_rows(report: DiffReport, effect: EditEffect) -> list[ChangeRow]:
-    """Return what an edit changes by calls that people make, or by any where there are none."""
+    """Return the changes of an edit shown by ordinary calls; by others only if there are none."""
     rows = change_rows(effect, report.classes)
     told = {row.widened for row in rows if row.is_ordinary}
     return [row for row in rows if row.is_ordinary or row.widened not in told]

@@ -130,7 +130,7 @@ def _linted(found: InputTree, options: argparse.Namespace) -> Linted:
 
 def _look_again(found: InputTree, options: argparse.Namespace) -> tuple[InputTree, Linted]:
     """Return the files and the report on them after a change."""
-    # A tree of its own, since the one before remembers what it has read.
+    # A new tree, since the one before remembers what it has read.
     found = read(open_tree(found.tree.label), Hosts.of(options), empty=True)
     return found, _linted(found, options)
 

@@ -101,7 +101,7 @@ class Program:
         )
 
 
-# What tells which files a program opens, and what stands beside it, whether it runs or not.
+# The fields that decide which files a program opens and where it may stand, harmless or not.
 _OPENING = (
     "values pairs files skipped given ends reads writes removes uproots into anywhere"
     " lists lists_if trailing moves runs stays unchecked settled unexpanded"
@@ -133,7 +133,7 @@ _Known = TypeVar("_Known", Program, Wrapper)
 
 
 class ProgramTable(Mapping[str, _Known]):
-    """What is known of programs, by name; a digest stands for it where a table is hashed.
+    """Programs or wrappers that a host knows, by name; hashes of tables use a digest of it.
 
     Attributes:
         known: a mapping that is read faster than this; never to be changed.
@@ -149,7 +149,7 @@ class ProgramTable(Mapping[str, _Known]):
 
     @property
     def value(self) -> str:
-        """The digest; "" where nothing is known."""
+        """The digest; "" for an empty table."""
         if self.known and not self._value:
             import hashlib  # noqa: PLC0415  # a decision needs no digest
 
@@ -182,10 +182,10 @@ Wrappers = ProgramTable[Wrapper]
 class Wrapping:
     """Commands that run the command behind them."""
 
-    # Their names; rules that deny or ask match what is behind them too.
+    # Their names; rules that deny or ask also match the command behind them.
     names: frozenset[str] = frozenset()
-    transparent: frozenset[str] = frozenset()  # those that rules which allow unwrap as well
-    # What is known of the options of those, where a host has a reader of its own.
+    transparent: frozenset[str] = frozenset()  # names that rules which allow look behind as well
+    # The options of these that the host knows, if it has its own reader.
     granting: Wrappers = Wrappers()
 
 
@@ -193,7 +193,7 @@ class Wrapping:
 class Variables:
     """Variables of a shell, by what setting or naming them does."""
 
-    # Whose assignment before a command changes nothing of note.
+    # Variables whose assignment before a command is harmless.
     harmless: frozenset[str] = frozenset()
     locales: frozenset[str] = frozenset()  # of these, harmless with a locale that all know
     # Those that the host takes within quoted text, though not what they hold.
@@ -204,7 +204,7 @@ class Variables:
 
 @frozen(cache_hash=True)
 class FileTools:
-    """The tools that what a command does with a file is a call of; "" is of none."""
+    """The tool whose rules decide each thing that a command does with a file; "" for no tool."""
 
     output: str = ""  # to redirect into it
     input: str = ""  # to redirect from it
@@ -218,14 +218,14 @@ class FileTools:
 
     @property
     def opening(self) -> tuple[str, ...]:
-        """The tools that opening a file is a call of, and the one that may deny any."""
+        """All of these tools, each once."""
         tools = (self.output, self.input, self.reads, self.writes, self.removes, self.shadows)
         return tuple(dict.fromkeys(filter(None, tools)))
 
 
 @frozen(cache_hash=True)
 class Kinds:
-    """Programs of which a host knows one thing, by that."""
+    """Sets of programs, each with one property that a host knows."""
 
     # Those that remove files; where there are any, ``bash -c SCRIPT`` is read.
     scripted: frozenset[str] = frozenset()
@@ -234,7 +234,7 @@ class Kinds:
     movers: frozenset[str] = frozenset()  # those that change the folder of what follows
     versioning: frozenset[str] = frozenset()  # those that run what a repository tells them to
     planting: frozenset[str] = frozenset()  # those that write any file they name
-    # What the name of a file in a folder matches by which that is a repository.
+    # A regular expression of file names that make their folder a repository.
     repository: str = ""
 
 
@@ -251,7 +251,7 @@ class Shell:
     # Whether a rule for every command also allows commands that cannot be taken apart, and files
     # that no rule names.
     whole: bool = False
-    # Patterns of words of the commands that are read, beside those that every host reads.
+    # Further patterns of commands that must be read before they are matched (see `is_plain`).
     compound: tuple[tuple[Token, ...], ...] = ()
     longest: int = 0  # characters of a command that are taken apart; 0 is any number
     cwd: str = ""  # the folder a change to which is none; "" is not known

@@ -122,7 +122,7 @@ class Scanner:
         self.position = operator.end()
 
     def _parenthesis(self, character: str) -> None:
-        """Take one of a group, a subshell or a function: what is inside is a command too."""
+        """Take a parenthesis of a group, subshell or function; the text inside is a command too."""
         self.script.note(character, UNSEEN)
         self._open += 1 if character == "(" else -1
         held = self._held_back(character) if self.resumes else []
@@ -281,7 +281,7 @@ _MOVERS = frozenset("cd chdir pushd popd".split())
 
 
 def read(text: str, shell: Shell) -> Command:
-    """Return the parts of a command and the files it opens, by what *shell* says of wrappers."""
+    """Return the parts of a command and the files it opens; *shell* has the wrappers."""
     script = Scanner(text).run()
     note_unknown(script)
     ambiguities = list(script.ambiguities)
@@ -295,7 +295,7 @@ def read(text: str, shell: Shell) -> Command:
         parts.append(_part(words, prefix, shell, grantable=not (script.opaque or why)))
     files = script.targets
     if files and moves:
-        # After a change of folder it is unknown which file a relative name is.
+        # After a change of folder it is unknown which file a relative name means.
         files += [
             evolve(file, target=None)
             if file.writes or (file.target is not None and file.target[:1] not in ("/", "~"))
@@ -325,7 +325,7 @@ def note_unknown(script: Script) -> None:
 
 
 def _ambiguity(words: Sequence[Word], prefix: CommandPrefix) -> Ambiguity | None:
-    """Return why no rule may allow a command, if none may."""
+    """Return why no rule may allow a command; None if a rule may."""
     if (
         prefix.program >= limits.NESTING
         or is_evaluated(words[prefix.program :])
@@ -361,7 +361,7 @@ def _part(
 
 
 def _names(words: Sequence[Word]) -> Iterator[str]:
-    """Yield a command without quotes, without empty words, and without the folder it lies in."""
+    """Yield the texts of a command: unquoted, without empty words, without the program's folder."""
     rest = [word.plain for word in words]
     yield " ".join(rest)
     yield from without_vanishing(words)

@@ -96,7 +96,7 @@ KEYWORDS: Final = frozenset(
     "if then elif else fi for while until do done case esac select function coproc time"
     " ! { }".split()
 )
-# What is said of a part that is no command: words of the shell's grammar, lines of a document.
+# Why a part is no command: it is a word of the shell's grammar, or a line of a here-document.
 IN_STATEMENT: Final = "is part of a statement that no rule can allow"
 IN_DOCUMENT: Final = "is a line of a here-document, which no rule can allow"
 _BEGINS_STATEMENT: Final = KEYWORDS - {"time"}
@@ -106,7 +106,7 @@ _DOCUMENT: Final = re.compile(
 
 
 def why_no_command(part: CommandPart, text: str) -> str:
-    """Return what a part of the command *text* is where it is no command; "" for a command."""
+    """Return why a part of the command *text* is no command, as a predicate; "" if it is one."""
     if part.text.partition(" ")[0] in _BEGINS_STATEMENT:
         return IN_STATEMENT
     if "<<" not in text:
@@ -120,7 +120,7 @@ BOXES: Final = frozenset({"busybox", "toybox"})
 
 _ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
 
-# What no name of a program has that is one as it stands: a path, `sudo.exe`, an assignment, a glob.
+# Characters that no plain name of a program has: of a path, `sudo.exe`, an assignment, a glob.
 _IN_NAMES = frozenset("/=!~*?[]^.")
 
 
@@ -130,7 +130,7 @@ def _compound(shell: Shell) -> Automaton:
 
 
 def is_plain(text: str, shell: Shell) -> bool:
-    """Return whether *text* is one part as it stands: a program, and words no shell acts on."""
+    """Return whether *text* needs no reading: a program, and words without shell syntax."""
     program = text.partition(" ")[0]
     return (
         bool(program)
@@ -147,7 +147,7 @@ def is_plain(text: str, shell: Shell) -> bool:
 
 
 def has_half(text: str) -> bool:
-    """Return whether *text* has half a character, a lone surrogate: no program is given one."""
+    """Return whether *text* has a lone surrogate (half a character), which no program can get."""
     if text.isascii():
         return False
     try:

@@ -45,19 +45,19 @@ _PATTERN: Final = re.compile(r"[*?{}]|\[.*\]", re.DOTALL)
 
 
 def is_pattern(name: str) -> bool:
-    """Whether *name* has what a shell expands, which some hosts write nowhere, quoted or not."""
+    """Whether *name* has a glob or braces; some hosts write to no such file, quoted or not."""
     return _PATTERN.search(name) is not None
 
 
 def with_home(word: Word) -> str | None:
-    """Return a name into which nothing but the home folder is put, as names have it; else None."""
+    """Return the name of a file if its only expansion is the home folder; else None."""
     name = word.plain.replace("$HOME", HOME_MARK)
     homed = word.vetted and not word.known and name != word.plain
     return name if homed and "$" not in name and "`" not in name else None
 
 
 def targets_of(word: Word, *, writes: bool) -> list[Redirection]:
-    """Return the files that a redirection to *word* may open; of a pattern itself, and any."""
+    """Return the files that a redirection to *word* may open; for a pattern also an unknown one."""
     name, unknown = word.plain.replace(HOME_MARK, "\ud800"), Redirection(None, writes)
     if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", name):
         patterned = writes and is_pattern(name)
@@ -73,7 +73,7 @@ def targets_of(word: Word, *, writes: bool) -> list[Redirection]:
 class SimpleCommand:
     """A simple command of a script."""
 
-    # What it consists of; none where an operator has nothing beside it.
+    # Its words; none if no word stands next to an operator.
     words: list[Word] = field(factory=list)
     redirected: bool = False  # whether something is redirected
     redirected_first: bool = False  # whether something is redirected before its program
@@ -91,19 +91,19 @@ class SimpleCommand:
 
 @frozen
 class Statement:
-    """The text of a statement that holds others and stands in none."""
+    """The text of an outermost statement, which holds other statements."""
 
     text: str  # as it is written
     piped: bool  # whether it is part of a pipeline
 
 
-# A hostile command has one at every character.
+# The most ambiguities that are kept: a hostile command has one at every character.
 _MOST_DOUBTS: Final = 8
 
 
 @define
 class Script:
-    """A command, cut."""
+    """A shell command, cut into simple commands and redirections."""
 
     commands: list[SimpleCommand] = field(factory=list)  # its simple commands
     targets: list[Redirection] = field(factory=list)  # the files of redirections
@@ -225,16 +225,16 @@ def is_assignment(word: Word) -> bool:
 
 @frozen(cache_hash=True)
 class _Way:
-    """One way to read the words so far: what the next one is."""
+    """One way to read the words so far, as what the next word may be."""
 
-    # The wrapper that it stands behind; None where a command begins with it.
+    # The wrapper before the next word; None if a command begins with that word.
     prefix: PrefixProgram | None = None
     owed: bool = False  # whether the operand of that is still to come
     takes: bool = False  # whether it is the value of an option
     ended: bool = False  # whether it is no option any more
 
     def begins(self, text: str) -> bool:
-        """Whether a command may begin with the word *text*; surely, where no operand is owed."""
+        """Whether a command may begin with the word *text*; it does if no operand is owed."""
         if self.prefix is None:
             return True
         if self.takes or self._is_option(text):
@@ -242,7 +242,7 @@ class _Way:
         return not self.owed or not _is_one(self.prefix.operand, text)
 
     def after(self, text: str, shell: Shell) -> tuple[_Ways, bool]:
-        """Return how the next word may be read behind *text*, and whether that is in order."""
+        """Return the ways to read the word after *text*, and whether *text* was understood."""
         prefix = self.prefix
         if prefix is None:
             return _after_first(text, shell), True
@@ -269,7 +269,7 @@ class _Way:
         return behind, prefix.harmless
 
     def _is_option(self, text: str) -> bool:
-        """Whether it is one; a dash alone is an operand where one that it may be is to come."""
+        """Whether *text* is an option; a lone dash is an operand if the wrapper still needs it."""
         if self.prefix is None or self.ended or not text.startswith("-"):
             return False
         return not (text == "-" and self.owed and _is_one(self.prefix.operand, text))
@@ -291,7 +291,7 @@ def _behind(name: str) -> _Way:
 
 @lru_cache(maxsize=4096)
 def _after_first(text: str, shell: Shell) -> _Ways:
-    """Return how the word behind the first one of a command may be read, if that leads others."""
+    """Return the ways to read the word after a command's first one; none if that is a program."""
     if ASSIGNMENT.match(text):
         return frozenset({_COMMAND})
     name = basename(text)
@@ -302,10 +302,10 @@ def _after_first(text: str, shell: Shell) -> _Ways:
 
 @lru_cache(maxsize=4096)
 def _after(ways: _Ways, text: str, shell: Shell) -> _Ways:
-    """Return how the next word may be read behind *text*.
+    """Return the ways to read the word after *text*.
 
-    Where words may belong to several wrappers, only the name of each is known: there are
-    but few such ways, however many wrappers there are.
+    If the words may belong to several wrappers, the options of all count as unknown: this keeps
+    the ways few, however many wrappers there are.
     """
     found = frozenset[_Way]().union(*(each.after(text, shell)[0] for each in ways))
     if len({each.prefix for each in found} - {None}) < 2:
@@ -317,21 +317,21 @@ def _after(ways: _Ways, text: str, shell: Shell) -> _Ways:
 
 @frozen(cache_hash=True)
 class WordPlace:
-    """What is known of the word that comes next."""
+    """The ways to read the next word of a command."""
 
-    # Those in which it may be read by rules that deny or ask.
+    # The ways that count for rules that deny or ask.
     ways: _Ways = frozenset({_COMMAND})
-    # The one for rules that allow, where it may not be their program; None where that was before.
+    # The way that counts for rules that allow; None if the program of the command was before.
     granting: _Way | None = _COMMAND
     sure: bool = True  # whether all words so far have one meaning
 
     @property
     def leads(self) -> bool:
-        """Whether all words so far may lead what follows."""
+        """Whether the words so far may all stand before the program."""
         return bool(self.ways)
 
     def begins(self, word: Word) -> bool:
-        """Whether a command begins with *word* to rules that deny or ask, or may begin."""
+        """Whether a command begins, or may begin, with *word* for rules that deny or ask."""
         return any(way.begins(word.plain) for way in self.ways)
 
     def grants(self, word: Word) -> bool:
@@ -340,7 +340,7 @@ class WordPlace:
         return granting is not None and not granting.owed and granting.begins(word.plain)
 
     def after(self, word: Word, shell: Shell) -> WordPlace:
-        """Return the place behind *word*."""
+        """Return the place of the word after *word*."""
         found, granting = _after(self.ways, word.plain, shell), self.granting
         if self.grants(word):
             name = word.raw.removeprefix("\\")
@@ -353,20 +353,20 @@ class WordPlace:
 
 @frozen
 class CommandPrefix:
-    """What stands before the program of a command."""
+    """The words before the program of a command: wrappers, their options, assignments."""
 
-    # The numbers of the words with which a command begins, the first of them 0.
+    # The indices of words with which a command begins.
     starts: tuple[int, ...]
-    possible: tuple[int, ...]  # where one may begin, if the options of a wrapper are unknown
-    program: int  # the last of all
-    granted: int  # the one with which rules that allow take a command to begin
+    possible: tuple[int, ...]  # of words with which one may begin, if options are unknown
+    program: int  # the last of these indices
+    granted: int  # the index of the word with which the command begins for rules that allow
 
 
 _ALONE: Final = CommandPrefix((0,), (), 0, 0)
 
 
 def command_prefix(words: Sequence[Word], shell: Shell) -> CommandPrefix:
-    """Return what stands before the program of a command."""
+    """Return the prefix of a command: where its program, and commands within, begin."""
     if words and not _after_first(words[0].plain, shell):
         return _ALONE
     starts: list[int] = []

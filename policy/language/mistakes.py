@@ -71,7 +71,7 @@ NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`,
 
 @frozen
 class _Form:
-    """What a text that is wrong looks like, and what is said of it."""
+    """A kind of mistake: an expression that finds it, with its message and help."""
 
     expression: re.Pattern[str]  # its group `at` is underlined
     message: str  # with what the groups matched, in backticks
@@ -81,7 +81,7 @@ class _Form:
 
 @cache
 def _forms(file: Path) -> tuple[_Form, ...]:
-    """Return the forms that *file* lists; its `parts` stand in their expressions by name."""
+    """Return the forms that *file* lists, with the names of its `parts` expanded."""
     import tomllib  # noqa: PLC0415  # for mistakes alone
 
     shape = tomllib.loads(file.read_text("utf-8"))
@@ -110,15 +110,15 @@ def explained(
     where: AbstractSet[str] = frozenset(),
     said: Mapping[str, str] | None = None,
 ) -> Mistake | None:
-    """Return what the first form of mistakes in *file* says that *text* has at *start*.
+    """Return the mistake by the first form in *file* that matches *text* at *start*, if any.
 
     Args:
-        file: of forms, as `json_mistakes.toml`.
-        text: is looked at up to *end*.
+        file: a list of forms, such as `json_mistakes.toml`.
+        text: the text with the mistake, which is matched up to *end*.
         start: where the form begins.
         end: of the text.
         where: what is known of the place.
-        said: more that messages say, by name; `meaning` is that of the first character.
+        said: values for names in messages; under a character, the `meaning` of that character.
 
     """
     for form in _forms(file):
@@ -177,7 +177,7 @@ def in_notation(
     word, before = text[start:end], text[:at].rstrip()
     words = AGENT_WORDS if "INHERIT" in accepted else ("allow", "ask", "deny")
     near = closest(word, FILE_WORDS if "AGENT" in accepted else words)
-    # What the forms of mistakes ask of a place, besides what the grammar takes there.
+    # Facts about the place that forms test, in addition to the terminals that the grammar accepts.
     known = {
         "open": opened is not None,
         "a_bound": accepted == {"NAME"},

@@ -122,7 +122,7 @@ class Building:
     def _listed(
         self, children: list[Any], at: int, make: Callable[..., _Statement], *said: object
     ) -> _Statement:
-        """Return the statement of the entries from *at* on, behind what else is *said*."""
+        """Return the statement with the entries from *at* on, and the values *said* before them."""
         matchers, comments = self._entries(children[at:])
         span = Span(self.source, children[0].start_pos, matchers[-1].span.end)
         return make(*said, matchers, comments, span=span)

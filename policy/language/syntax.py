@@ -94,7 +94,7 @@ class Policy:
     name: str
     rules: tuple[Rule, ...] = ()  # in the order written
     delegate: tuple[Rule, ...] | None = None  # of what may be handed on
-    inherit: bool = False  # whether what is not said is granted as far as the parent grants
+    inherit: bool = False  # whether calls without a rule get what the parent may delegate
     trust: str | None = None  # the level it is trusted at
     depth: int | None = None  # levels of agents that may follow below it
     turns: int | None = None  # turns it may take
@@ -150,7 +150,7 @@ class Delegate:
 
 @values.frozen
 class Inherit:
-    """``inherit``: what is not said here is as the parent may delegate."""
+    """``inherit``: a call without a rule here gets what the parent may delegate."""
 
     span: Span = _span()
 

@@ -49,7 +49,7 @@ def argument_text(
 
 
 def given_text(argument: Argument, call: Mapping[str, object]) -> str:
-    """Return the text of *call* as it is given. Raises Unreadable where there is none."""
+    """Return the text of *call* before it is made canonical. Raises Unreadable if there is none."""
     return _READERS.get(argument.kind, _raw)(argument, call)
 
 
@@ -96,7 +96,7 @@ _READERS: Final[dict[ArgumentKind, Callable[[Argument, Mapping[str, object]], st
 
 def _raw(argument: Argument, call: Mapping[str, object]) -> str:
     if not argument.fields:
-        # A tool that is not described: one text is its argument, else all of the call is.
+        # A tool without a description: its argument is the only text, or else the whole call.
         only = next(iter(call.values())) if len(call) == 1 else None
         return only if isinstance(only, str) else _json(argument, call, allow_nan=True)
     values = [call[field] for field in argument.fields if field in call]
@@ -111,7 +111,7 @@ def _raw(argument: Argument, call: Mapping[str, object]) -> str:
 
 
 def parameter_text(value: object) -> str | None:
-    """Return a scalar argument as rules write it, e.g. ``true``; None for what is no scalar."""
+    """Return a scalar argument as rules write it, e.g. ``true``; None for any other value."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -135,16 +135,16 @@ def _absolute(path: str, dialect: Dialect) -> str:
     if not path or "\0" in path:
         raise Unreadable
     path = rooted_path(path, dialect.cwd, dialect.home)
-    # Most paths have nothing to mend.
+    # Most paths are canonical already.
     if "//" not in path and "/." not in path and not path.endswith("/"):
         return path
-    # Where two slashes stand in front, which POSIX leaves open, they are one here.
+    # Two leading slashes, whose meaning POSIX leaves open, count as one.
     below = posixpath.normpath(path).lstrip("/")
     return f"/{below}" if below else ""
 
 
 def rooted_path(path: str, cwd: str, home: str) -> str:
-    """Return *path* absolute, as it is named: no ``..`` is taken out, no link followed."""
+    """Return *path* as an absolute path; ``..`` stays, and no link is followed."""
     if path == "~" or path.startswith("~/"):
         return home + path[1:]
     return path if path.startswith("/") else f"{cwd}/{path}"

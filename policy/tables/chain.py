@@ -61,13 +61,13 @@ class SpawnDenied(Exception):
 
     @property
     def decision(self) -> Decision:
-        """What a call gets that would need the agent to be started."""
+        """The decision for a call of an agent that may not be started."""
         reason = _REASONS.get(self.reason, Reason.DEFAULT)
         return Decision(Effect.DENY, reason, self.because, (self.link,))
 
 
 def known_names(names: Iterable[str], meant: str = "") -> str:
-    """Return which *names* there are, the nearest to what was *meant* alone if one is near."""
+    """Return a clause that suggests the name nearest to *meant*, or else lists the *names*."""
     from difflib import get_close_matches  # noqa: PLC0415  # for an error alone
 
     known = sorted(names)
@@ -99,7 +99,7 @@ class Link:
 
 
 class Reading(Protocol):
-    """How chains of one project come about.
+    """A reading of one project: how an agent's rights follow from those of its parent.
 
     One that goes by the number of agents in front, in a way that files or options change, says by
     an attribute `by_depth` which way that is.

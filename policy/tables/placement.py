@@ -207,7 +207,7 @@ def _is_everywhere(pattern: Pattern) -> bool:
 
 @lru_cache(maxsize=1024)  # as above
 def _somewhere(pattern: Pattern, cwd: str, home: str) -> Iterable[Pattern]:
-    """Return what *pattern* matches in some folder of a project."""
+    """Return patterns of the files that *pattern* matches if a project lies in some folder."""
     ends = [end for each in pattern.spelled_out for end in _ends(each, home)]
     return dict.fromkeys((pattern, *(Pattern.of(PatternKind.PATH, [cwd, *end]) for end in ends)))
 
@@ -235,7 +235,7 @@ def _ends(pattern: Pattern, home: str) -> Iterator[list[Token]]:
         yield from ([*begun, *end] for end in ends if end not in _ANY_FILE)
 
 
-# What names no file by itself: all that is in a folder.
+# Patterns of everything in a folder, which name no file themselves.
 _ANY_FILE: Final[tuple[list[Token], ...]] = (
     ["/", Gap.PART],
     ["/", Gap.PART, Gap.DEEP],
@@ -380,7 +380,7 @@ class ProjectPlace(_Moved):
         self._tables: Memo[int, PlacedTable] = Memo(_TABLES)
 
     def decider(self, table: Table) -> PlacedTable:
-        """Return what decides calls of *table* here."""
+        """Return *table* with this place, so that it decides calls that are made here."""
         return self._tables.get(id(table)) or self._tables.keep(id(table), PlacedTable(table, self))
 
     def below(self, root: str) -> ProjectPlace:
@@ -388,13 +388,13 @@ class ProjectPlace(_Moved):
         raise NotImplementedError
 
     def others(self, own: Table, tool: _Tool, call: _Call, files: Iterable[str]) -> Iterator[_Way]:
-        """Yield each table and call of which the strictest decision holds, beside the call itself.
+        """Yield further tables and calls to decide; of these and the call the strictest counts.
 
         Args:
-            own: what decides, in no place.
+            own: the table, without a place.
             tool: what is known of the tool.
             call: the arguments.
-            files: those that its command opens.
+            files: the names of files that its command opens.
         """
         raise NotImplementedError
 
@@ -402,9 +402,9 @@ class ProjectPlace(_Moved):
 class Rooted(ProjectPlace):
     """Calls of a project in known folders, whose links are followed.
 
-    The real path of the folder stands for the project. A call is decided as it names its files,
-    and as links lead from there: the stricter answer holds. A link that a command makes and uses
-    is not there yet when the command is decided.
+    The real path of the folder is that of the project. A call is decided by the names that it
+    gives, and by the real paths of its files: the stricter answer holds. A link that a command
+    makes and uses is not there yet when the command is decided.
     """
 
     def __init__(self, folders: ProjectFolders) -> None:
@@ -422,7 +422,7 @@ class Rooted(ProjectPlace):
         return self.folders.table(table)
 
     def others(self, own: Table, tool: _Tool, call: _Call, files: Iterable[str]) -> Iterator[_Way]:
-        """Yield calls with the files where links lead."""
+        """Yield the calls with the real paths of their files."""
         for each in self._respelled(tool, call):
             yield self.decider(own).moved, each
         led = (self.folders.beyond(name, self._here) for name in dict.fromkeys(files))
@@ -431,7 +431,7 @@ class Rooted(ProjectPlace):
             yield self.folders.linked(own, tuple(links.items())), call
 
     def _respelled(self, tool: _Tool, call: _Call) -> Iterator[_Call]:
-        """Yield *call* with the files that it names as they are named otherwise."""
+        """Yield *call* with other names of the same files, if there are any."""
         real = {
             field: self.folders.resolve(rooted_path(path, self._here, self.folders.home))
             for field, path in tool.given(call)
@@ -445,7 +445,7 @@ class Rooted(ProjectPlace):
                 yield spelled
 
     def _from_project(self, resolve: Callable[[str], str], path: str) -> str:
-        """Return *path* as it starts from the project, or the root; as given where it does."""
+        """Return *path* relative to the project, or absolute outside; unchanged if it is that."""
         absolute = resolve(os.path.join(self._here, path))  # noqa: PTH118  # `Path` would keep `..`
         for name in (self.folders.cwd, *self.folders.also):
             if f"{absolute}/".startswith(f"{name.rstrip('/')}/"):

@@ -26,7 +26,7 @@ from policy.tables.row import Outcome, Row
 
 
 class Form(enum.Enum):
-    """How a rule says what it says, where a host looks at that beside what it matches."""
+    """The spelling of a rule, for hosts that treat rules with one pattern differently by it."""
 
     PLAIN = "plain"  # in no way that counts
     PREFIX = "prefix"  # as the text alone that others go on from: `git` of `Bash(git:*)`
@@ -56,7 +56,7 @@ class Entry:
 # Of one entry: tool, field, pattern and form.
 Said = tuple[str, str, Pattern | None, Form]
 
-# Neighbours with one effect, in order.
+# Groups of neighbouring entries with one effect and reason, in order.
 Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
 
 
@@ -172,12 +172,12 @@ class RuleSet:
 
     @property
     def otherwise(self) -> Outcome:
-        """What a call gets that no entry matches."""
+        """The outcome of a call that no entry matches."""
         return Outcome(self.default, self.default_reason)
 
     @cached_property
     def worded(self) -> Key:
-        """What sets have in common whose rules are in the same words, wherever they stand."""
+        """A key that is equal for sets whose rules have the same words, in whatever place."""
         words = tuple([(_WORDS(entry), entry.place is None) for entry in self.entries])
         return Key((words, self.default, self.default_reason, id(self.dialect)))
 
@@ -188,7 +188,7 @@ class RuleSet:
 
     @cached_property
     def _meaning(self) -> tuple[Runs, Effect, Reason]:
-        """What equality covers."""
+        """The values that two sets have in common if they are equal, their dialects aside."""
         return self._runs, self.default, self.default_reason
 
     @cached_property
@@ -207,7 +207,7 @@ class RuleSet:
             if "*" in wholly:
                 kept = {key for key in kept if key[0] == "*" and key[2] is None}
             elif wholly:
-                # Beside an entry for every call of a tool its neighbours add nothing.
+                # Next to an entry for every call of a tool, other entries for it add nothing.
                 kept = {key for key in kept if key[2] is None or key[0] not in wholly}
             if kept and runs and runs[-1][:2] == (effect, reason):
                 runs[-1][2].update(kept)
@@ -217,7 +217,7 @@ class RuleSet:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of what it says, for the hashes of tables. Equal sets have equal ones."""
+        """A hash of entries, default and dialect, for hashes of tables; equal for equal sets."""
         import hashlib  # noqa: PLC0415  # a decision needs no hash
 
         runs = [
@@ -277,7 +277,7 @@ def _dialect_text(dialect: Dialect) -> str:
 # Weak references: a key must not be the set itself.
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
-# What an entry says, and in which words, wherever it stands.
+# The attributes of an entry without its place.
 _WORDS: Final = attrgetter("tool", "effect", "pattern", "field", "reason", "rule", "form")
 
 # Rows of names that no entry gives literally, kept at most.

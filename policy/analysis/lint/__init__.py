@@ -120,7 +120,7 @@ def _about_files(
             continue
         if not wanted and '"permissions"' in source.text:
             wanted = other
-        # A text beside agents or skills may be about anything.
+        # A text in the folder of agents or skills may be about anything.
         beside = wanted.endswith(".md") and wanted.split("/")[1] in path.split("/")
         if wanted and (not beside or source.text.removeprefix("\ufeff").startswith("---")):
             yield find("name-not-read", file=path, name=path.rpartition("/")[2], wanted=wanted)

@@ -70,8 +70,8 @@ class Positions:
 
 
 def spelling_findings(rule: str, span: Span) -> Iterator[Finding]:
-    """Yield a character of *rule* that is not displayed, and one that is taken for another."""
-    # A file spells a line break out, as `\\n`, or it is seen.
+    """Yield findings for invisible characters in *rule*, and for letters that look like others."""
+    # A line break is spelled out in the file, as `\\n`, or visible.
     for at, character in enumerate(rule):
         if character not in "\n\t" and visible(character) != character:
             shown = visible(rule[max(0, at - _AROUND) : at + _AROUND])

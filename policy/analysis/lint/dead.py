@@ -60,7 +60,7 @@ class TriedRules:
         return found
 
     def keys(self, table: Table, marks: set[_Mark]) -> dict[_Mark, object]:
-        """Return what a table says of the tools of each rule: where that is alike, so is it."""
+        """Return a key for each rule: with equal keys it has the same standing in both tables."""
         sets = [part.rules.interned for part in table.use.parts]
         tools: dict[_Mark, set[str]] = {}
         for rules in sets:
@@ -74,7 +74,7 @@ class TriedRules:
         }
 
     def _number(self, rules: RuleSet, tools: frozenset[str]) -> int | None:
-        """Return a number for what a rule set says of *tools*; None where it allows all calls."""
+        """Return a number for the entries of *rules* for *tools*; None if all calls are allowed."""
         known = self._said.get((id(rules), tools))
         if known is None:
             rows = [rules.row(tool).constant for tool in tools if not is_glob(tool)]
@@ -139,7 +139,7 @@ def dead_rule_findings(
 ) -> Iterator[Finding]:
     """Yield the rules of a project that could be left out, and how many were not decided.
 
-    *most* is how many rules to try, in all its tables; *tried* is what was found of other projects.
+    *most* is the number of rules to try, in all tables; *tried* has the results of other projects.
     """
     trials = _Trials(tried or TriedRules(), most, Effort())
     first = _tables(positions, chains=False)
@@ -168,7 +168,7 @@ def dead_rule_findings(
 
 
 def _of_other_modes(positions: Positions, trials: _Trials, dead: set[_Mark]) -> Iterator[Finding]:
-    """Try rules that are dead in the mode of the files in each other mode; yield those of these."""
+    """Try *dead* rules in each other permission mode; yield those that decide a call in one."""
     rules = {mark: trials.found[mark][0].rule for mark in dead}
     needed: dict[_Mark, dict[str, None]] = {}
     for project in positions.project.modes.values() if dead else ():
@@ -184,7 +184,7 @@ def _of_other_modes(positions: Positions, trials: _Trials, dead: set[_Mark]) -> 
 
 
 def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
-    """Yield the rules that grant something alone, and nothing in any chain that has them.
+    """Yield the rules that grant a call to their agent alone, but to no chain that has them.
 
     The agents above may not hand it on, and both readings meet the rules of all agents.
     """
@@ -248,7 +248,7 @@ def _covering(standings: Iterable[RuleStanding]) -> set[_Mark]:
 
 
 def _is_kept(mark: _Mark, dead: dict[_Mark, list[RuleStanding]]) -> bool:
-    """Return whether the rule is the first of several that say the same: one must stay."""
+    """Return whether the rule is the first of several equivalent ones, of which one must stay."""
     covers = _covering(dead[mark])
     alike = [other for other in covers if other in dead and mark in _covering(dead[other])]
     # Where a wider rule covers them all, none must.

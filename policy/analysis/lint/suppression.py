@@ -203,7 +203,7 @@ _KEYS: Final = ("file", "code", "message", "line")
 
 
 def baseline_text(findings: Iterable[Finding]) -> str:
-    """Return the baseline of *findings*, in an order of its own; of no file that is unreadable."""
+    """Return the baseline of *findings*, sorted; findings about unreadable files are left out."""
     keys = sorted(_key(finding) for finding in findings if not is_unreadable(finding))
     rows = [dict(zip(_KEYS, key, strict=True)) for key in keys]
     return json.dumps({"version": _VERSION, "findings": rows}, indent=2, ensure_ascii=False) + "\n"

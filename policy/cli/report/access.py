@@ -103,8 +103,8 @@ def _listed(
 
 
 def access_table(tools: Iterable[ToolAccess], most: int | None) -> doc.Block:
-    """Return a row for the tools that are alike."""
-    # What is denied as any other tool is needs no line.
+    """Return the table of what an agent may do: one row for all tools with the same rights."""
+    # A tool that is denied, as any tool without a rule is, needs no row.
     shown = (
         one
         for one in tools
