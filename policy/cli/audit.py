@@ -106,7 +106,7 @@ _GAPS: Final = {
 }
 
 
-# Reasons without a rule that say more than the effect does.
+# Reasons that explain an effect without a rule.
 _TELLING: Final = frozenset(Reason) - {Reason.DEFAULT, Reason.RULE}
 
 
@@ -140,7 +140,7 @@ def _gaps(audited: Audit, most: int | None) -> list[doc.Block]:
 
 
 def _gap(group: GapGroup, most: int | None = None) -> doc.Text:
-    """Return who makes which calls, and what these get by the host and by the files."""
+    """Return a sentence for one group: the agents, the calls, and both effects."""
     gap = group.gaps[0]
     below = (" below ", names(gap.below, None, "agent")) if gap.below else ""
     calls = doc.joined((call(gap.tool, gap.call) for gap in group.gaps), most=most and 4)
@@ -156,10 +156,10 @@ def matrix(
     built_in: bool = True,
     risky: Collection[str] = (),
 ) -> doc.Grid:
-    """Return what agents do without confirmation: a row for agents with equal rights.
+    """Return the matrix of what runs without confirmation: a row for agents with equal rights.
 
-    At most *most* rows, and one that counts the others. The agents of the host share one row where
-    there is such a bound; there is none unless *built_in*. Of patterns the *risky* ones come first.
+    With a bound it has at most *most* rows and one that counts the others; agents that are built
+    into the host then share one row, if *built_in*. *risky* patterns come first in a cell.
     """
     reached = [agent for agent in audited.agents if agent.enforced]
     startable = {name for agent in reached for name in agent.spawns[1]}
@@ -196,7 +196,7 @@ def matrix(
 def _shared(
     rows: Iterable[tuple[doc.Text, ...]], first: tuple[doc.Text, ...], agents: Sequence[AgentAudit]
 ) -> Iterator[doc.Text]:
-    """Yield the cells of one row for several, in the words of the *first* row, that of *agents*."""
+    """Yield the cells of one row for several *rows*; long ones refer to the *first* row."""
     for at, column in enumerate(zip(*rows, strict=True)):
         found: list[doc.Text] = [*dict.fromkeys(column)]
         if agents:
@@ -208,7 +208,7 @@ def _shared(
 
 
 def _spawns(agent: AgentAudit, startable: set[str], tools: Sequence[ToolAccess]) -> doc.Text:
-    """Return whom an agent may start."""
+    """Return the cell with the agents that *agent* may start."""
     started = agent.spawns[1]
     if not started:
         return NOTHING
@@ -297,7 +297,7 @@ def _summary(projects: Sequence[ProjectAudit]) -> doc.Text:
 
 
 def elsewhere(audit: Audit) -> str:
-    """Return a sentence about files elsewhere that also count; "" for none."""
+    """Return a sentence about files outside the tree that also count; "" if there are none."""
     names_ = dict.fromkeys(each for one in audit.projects for each in one.project.elsewhere)
     return f"not read, and may allow or deny as well: {', '.join(names_)}" if names_ else ""
 
@@ -317,7 +317,7 @@ def _findings(audited: Audit, most: int | None) -> list[doc.Block]:
 
 
 def _of_code(findings: Sequence[Finding]) -> list[doc.Block]:
-    """Return findings of one code in full; many of them below the line that tells them."""
+    """Return findings of one code in full; many are folded below their summary line."""
     full = findings_blocks(findings, None)
     if len(full) < _LEAST:
         return full
@@ -326,10 +326,10 @@ def _of_code(findings: Sequence[Finding]) -> list[doc.Block]:
 
 
 def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
-    """Yield the matrix of each project, one below the other in one table.
+    """Yield one table with the matrix of each project, one below the other.
 
-    Of several projects the agents of the files alone are shown, where there is a bound; those with
-    equal rows together, and what runs any command first.
+    With a bound, several projects show only the agents that files define. Projects with equal rows
+    are shown once, and those that run any command come first.
     """
     several = len(audited.projects) > 1
     hosts = {project.project.host for project in audited.projects}
@@ -344,7 +344,7 @@ def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
         project = each.project
         grid = matrix(each, room, built_in=most is None or not several, risky=risky)
         title = (project.root or _HERE) if len(hosts) == 1 else project.title
-        # Rows beyond the bound may differ by the agents that they are of.
+        # Rows beyond the bound may belong to other agents.
         own = tuple(filter(each.is_own, each.agents))
         key = title if most is None else (grid, tuple(agent.name for agent in own))
         alike.setdefault(key, ([], grid))[0].append(title)

@@ -137,7 +137,7 @@ def _why_of(answer: CheckAnswer) -> str:
 
 
 def _json(answer: CheckAnswer) -> Object:
-    """Return the JSON shape of an answer, without what does not apply to it."""
+    """Return the JSON shape of an answer, without optional keys that are empty."""
     found = {**shape(answer), "table": answer.decision.table, "message": _why_of(answer)}
     found = {"call": found.pop("witness"), **found}
     return {key: value for key, value in found.items() if value or key not in _OPTIONAL}
@@ -146,7 +146,7 @@ def _json(answer: CheckAnswer) -> Object:
 _OPTIONAL = frozenset("clauses confirm denied hint instead modes problem remedy starts".split())
 
 
-# What a reading says that a call gets.
+# A reading -> the label of the decision in it.
 _SAID: Final = {"attenuated": "declared", "enforced": "enforced"}
 
 

@@ -85,9 +85,9 @@ def blocks(
 def _rows(
     answers: Iterable[Answer], is_one: Callable[[Answer], object], key: Callable[[Answer], object]
 ) -> list[tuple[str, list[Answer]]]:
-    """Return the rows of *answers* with one *key*, each with the one reading in which they hold.
+    """Return *answers* in rows by *key*, each with a note if it holds in one reading only.
 
-    Answers of both readings that *is_one* equates hold in both.
+    Two answers with the same value of *is_one*, one of each reading, hold in both.
     """
     once = [
         ("" if others else f" ({first.reading} only)", first)
@@ -115,13 +115,13 @@ def _granted(found: Query, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
 
 
 def _because(one: Answer) -> object:
-    """Return the rules behind an answer, without the agents that they are of, or the reason."""
+    """Return the rules behind an answer, without their agents; or else its reason."""
     rules = tuple((each.effect, each.rule, each.place) for each in one.because)
     return rules or (one.decision.reason if one.decision is not None else None)
 
 
 def _refused(found: Query, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
-    """Yield a row for the agents that cannot for one reason."""
+    """Yield a row for each reason, with the agents that cannot make the call because of it."""
 
     def key(one: Answer) -> object:
         # A reason without a rule names the agent.
@@ -141,7 +141,7 @@ def _refused(found: Query, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
 
 
 def _why(group: Sequence[Answer]) -> str:
-    """Return the common reason why agents cannot, as a clause."""
+    """Return the common reason why agents cannot make the call, as a clause."""
     first = group[0]
     if first.decision is None:
         return "no chain comes to it"

@@ -1,6 +1,6 @@
-"""Keys and passwords as `credentials.txt` says that they look in a text, and the text without them.
+"""Find keys and passwords in a text by the forms in `credentials.txt`, and mask them.
 
-What files of others hold is shown in comments of forges and in logs, credentials never.
+Comments on forges and logs show the content of others' files, but never a credential.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from policy.core import expressions as re
 from policy.core.source import Source
 from policy.core.values import Final
 
-# What becomes of the values of arguments in a log, the least first.
+# Which values of arguments a log masks, the fewest first.
 REDACTIONS: Final = ("none", "credentials", "all")
 
-# What a shell, JSON or a program takes for one value: quoted, with blanks, or plain.
+# One value in a shell, in JSON or in a program: quoted, with blanks, or plain.
 _VALUE: Final = (
     r"(?:\\*\"([^\"\\$*{<\n]{4,200}+)(?=\\*\")|'([^'\\$*{<\n]{4,200}+)(?=')"
     r"|([^\s\"'`$*{}<>&|;()\\,]{4,200}+)(?![$({*]|`[\w$/~-]))"

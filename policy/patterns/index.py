@@ -132,7 +132,7 @@ if TYPE_CHECKING:
 
 
 def _small(tokens: Sequence[Token]) -> tuple[str, int]:
-    """Return what *tokens* start with in small letters, and how many of them that is."""
+    """Return the text that *tokens* start with, in small letters, and the number of its tokens."""
     start = ""
     for count, token in enumerate(tokens):
         if type(token) is str and (not count or folded(token) == token == token.swapcase()):
@@ -145,7 +145,7 @@ def _small(tokens: Sequence[Token]) -> tuple[str, int]:
 
 
 class _Ends:
-    """Patterns that start with the same text, by what they end with, backwards."""
+    """Patterns with the same start, by the text that they end with, reversed."""
 
     __slots__ = ("certain", "ends", "tried")
 
@@ -155,7 +155,7 @@ class _Ends:
         self.ends: _Prefixes | None = None  # None where none has an end and none is tried
 
     def close(self) -> list[_Tried]:
-        """Take out and return what is too much to be tried, once all patterns are here."""
+        """Remove and return the patterns that are too many to be tried one by one."""
         crowd: list[_Tried] = []
         for end, patterns in self.tried.items():
             room = _TRIED
@@ -170,7 +170,7 @@ class _Ends:
 
 
 class _Prefixes:
-    """Texts in their order, each with the longest other that it begins with."""
+    """Sorted texts, each with the longest other text that is a prefix of it."""
 
     __slots__ = ("_ordered", "_shorter")
 
@@ -185,8 +185,8 @@ class _Prefixes:
             open_.append(text)
 
     def beginning(self, text: str) -> list[str]:
-        """Return those that *text* begins with."""
-        # Each is the last in front of *text* in their order, or a beginning of that one.
+        """Return the texts that are prefixes of *text*."""
+        # Each of them is the last text sorted before *text*, or a prefix of that one.
         at = bisect_right(self._ordered, text)
         found: list[str] = []
         start = self._ordered[at - 1] if at else None

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 
 def tokens_of(patterns: Iterable[Pattern]) -> frozenset[Token]:
-    """Return all that *patterns* are made of, each piece once."""
+    """Return the tokens of all *patterns*, each once."""
     return frozenset[Token]().union(*(pattern.tokens for pattern in patterns))
 
 
 def named(tokens: Iterable[Token]) -> set[str]:
-    """Return every character that some of *tokens* names."""
+    """Return every character that *tokens* name, in a literal or a set."""
     letters: set[str] = set()
     for token in pieces(tokens):
         if isinstance(token, str):
@@ -71,19 +71,19 @@ def is_glob(tool: str) -> bool:
 
 
 def is_stars(tokens: Collection[Token]) -> bool:
-    """Whether one match decides inclusion: literals and ANY gaps alone."""
+    """Whether *tokens* are literals and ANY gaps alone, so that one match decides inclusion."""
     return all(isinstance(token, str) or token is Gap.ANY for token in tokens)
 
 
 def has_empty_set(tokens: Iterable[Token]) -> bool:
-    """Whether some character of a text would have to be one of none, as `[/]` is in a path."""
+    """Whether *tokens* hold an empty set, which no character matches, as `[/]` in a path."""
     return any(
         isinstance(token, OneOf) and not token.negated and not token.characters
         for token in pieces(tokens)
     )
 
 
-# What may stand for "any text" in a witness, the most natural first.
+# Words in place of "any text" in a witness, the most natural first.
 _WORDS = ("x", "", "a", "file", "x1", "zz", "/x", "--x")
 _FRESH = "\ue000-\ue3ff"
 # One that only makes another word longer: `*token*` is about `token` rather than `xtokenx`.

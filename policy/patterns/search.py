@@ -132,13 +132,13 @@ _Class = frozenset[int]  # the patterns that match a text: all that tells it fro
 def classes(
     patterns: Sequence[Pattern], taken: Collection[str] = ()
 ) -> tuple[dict[_Class, str], bool]:
-    """Return a text, not *taken*, for each set of patterns that some text matches.
+    """Return a text, not one of *taken*, for each set of patterns that one text can match together.
 
-    And whether that is all. As in `search`, a fresh character stands for all that none names.
+    Also return whether these are all. As in `search`, a fresh character is in place of all others.
     """
     tokens = tokens_of(patterns)
     fresh = fresh_character(named(tokens).union(*taken))
-    # What only sets name, e.g. the slash that `=*` leaves out, tells texts apart as well.
+    # Excluded characters, e.g. the slash that `=*` leaves out, change what matches as well.
     always = {fresh, *excluded_characters(tokens)}
     found: dict[_Class, str] = {}
     skipped: set[_Class] = set()
@@ -172,7 +172,7 @@ def classes(
 
 
 def _shown(text: str, matching: _Class, patterns: Sequence[Pattern], taken: Collection[str]) -> str:
-    """Return a text of the same class that people can read, if there is one."""
+    """Return a readable text that the same patterns match, or else *text*."""
     for word in readable(text):
         if word and word not in taken:
             same = frozenset(index for index, p in enumerate(patterns) if p.matches(word))

@@ -26,13 +26,13 @@ from policy.tables.row import strictness
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import NO_CALL, Ceiling, LinkedRules, Table, no_arguments
 
-# How many tables a place keeps, with links and without; texts that name no file, and how long.
+# What a place keeps at most: tables with links, tables without, texts without a file, their length.
 _LINKED: Final = 64
 _TABLES: Final = 1024
 _TEXTS: Final = 16 * 1024
 _LONGEST: Final = 1024
 
-# The folders of dialects that start from the project, or the home folder, wherever that is.
+# Placeholders for the project and the home folder in dialects.
 _NAMELESS: Final = frozenset({"/@project", "/@home"})
 
 
@@ -50,7 +50,7 @@ class _Moved:
             for part in ceiling.parts
             for rules in self._replaced(part.rules)
         ]
-        # What was one set each stays a meet; whether two became equal would need all their rules.
+        # One set for each stays a meet; finding equal ones would need all of their rules.
         one_each = len(moved) == len(ceiling.parts)
         return Ceiling(tuple(moved)) if one_each else Ceiling.of(moved)
 
@@ -73,11 +73,11 @@ class _Moved:
 
 @frozen
 class ProjectFolders(_Moved):
-    """Where a project lies, and the home folder of whoever works in it."""
+    """The folder of a project, and the home folder of the user."""
 
     cwd: str  # the folder of the project, absolute
-    # The home folder, absolute; "" where none is known, so that what rules say of it holds for
-    # calls alone that write ``~``.
+    # The home folder, absolute; "" if it is unknown: then rules about it match only calls that
+    # write ``~``.
     home: str = ""
     also: tuple[str, ...] = ()  # other names of the project, e.g. where links lead
     # The folder that calls are made in, which relative names start from; "" is that of the project.
@@ -297,11 +297,11 @@ class _Tool:
 
     Attributes:
         lookup: of the moved table.
-        paths: arguments that rules take for paths, and whether blanks around each do not count.
+        paths: arguments that rules match as paths, and whether blanks around each are ignored.
         texts: arguments that name files, and that rules match as text.
-        commands: of a command, how it is read here.
+        commands: for a tool that runs commands, the argument and the dialect that read them.
         names_files: whether calls may name files of the project.
-        by_text: whether the text that decides alone is all that names them.
+        by_text: whether only the text that decides alone may name files.
         fileless: texts that name no file.
     """
 
@@ -329,7 +329,7 @@ class _Tool:
         self.fileless: Memo[str, None] = Memo(_TEXTS)
 
     def given(self, call: _Call) -> Iterator[tuple[str, str]]:
-        """Yield the paths of a call that rules take for such, each with its argument."""
+        """Yield the arguments of a call that rules match as paths, each with its path."""
         for field, trimmed in self.paths.items():
             path = call.get(field)
             if isinstance(path, str):
@@ -350,7 +350,7 @@ class _Tool:
 
 
 def _with_paths(call: _Call, fields: frozenset[str], spell: Callable[[str], str]) -> _Call:
-    """Return *call* with each path that rules match as text as *spell* gives it."""
+    """Return *call* with *spell* applied to each path that rules match as text."""
     spelled: dict[str, object] = {}
     for name in fields & call.keys():
         value = call[name]
@@ -504,14 +504,14 @@ class PlacedTable:
 
     @cached_property
     def moved(self) -> Table:
-        """The table as it decides calls made here, by the names that these give to files."""
+        """The table for calls made here, which decides by the names that calls give to files."""
         return self._place.table(self.own)
 
     def _tool(self, tool: str) -> _Tool:
         return self._tools.get(tool) or self._tools.keep(tool, _Tool(self.own, self.moved, tool))
 
     def decide(self, tool: str, call: _Call = NO_CALL, *, checked: bool = False) -> Decision:
-        """Return what a call gets here, and raise as `Table.decide` does."""
+        """Return the decision for a call made here; raises as `Table.decide` does."""
         decision = self.moved.decide(tool, call, checked)
         known = self._tools.get(tool) or self._tool(tool)
         if not hasattr(call, "get"):

@@ -34,12 +34,12 @@ _WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
 
 
 def access_of(agent: AgentAudit, *, enforced: bool = True) -> list[ToolAccess]:
-    """Return what *agent* may do at most, as its host enforces it or as its files declare it."""
+    """Return the most that *agent* may do, as its host enforces it or as its files declare it."""
     return tool_access(agent.most[enforced])
 
 
 def cell(kind: str, tools: Sequence[ToolAccess], risky: Collection[str] = ()) -> doc.Text:
-    """Return what *tools* of one class do without confirmation, in a few words, *risky* first."""
+    """Return the cell for *tools* of one class: what runs without confirmation, *risky* first."""
     if kind == "other":
         return _names(tools)
     parts = dict.fromkeys(part.removeprefix("domain:") for tool in tools for part in _allowed(tool))
@@ -61,7 +61,7 @@ def cell(kind: str, tools: Sequence[ToolAccess], risky: Collection[str] = ()) ->
 
 
 def _within(kind: str, allowed: Collection[str], denied: Collection[str]) -> Collection[str]:
-    """Return what of *denied* may lie in what is *allowed*."""
+    """Return the *denied* patterns that may match calls which *allowed* patterns match."""
     files = kind in {"read", "change"}
     if any(wide == "any" or (files and _WORDS.fullmatch(wide)) for wide in allowed):
         return denied
@@ -70,7 +70,7 @@ def _within(kind: str, allowed: Collection[str], denied: Collection[str]) -> Col
 
 
 def _mark(tools: Sequence[ToolAccess]) -> doc.Text:
-    """Return that more is asked for; "" where nothing is."""
+    """Return the mark of a cell whose tools also ask for some calls; "" if they do not."""
     asks = any(tool.asked or tool.otherwise == "ask" for tool in tools)
     return (" ", doc.Ink("+?", "ask")) if asks else ""
 
@@ -80,7 +80,7 @@ def _allowed(tool: ToolAccess) -> tuple[str, ...]:
 
 
 def _names(tools: Sequence[ToolAccess]) -> doc.Text:
-    """Return the tools by name, those with a pattern over names first."""
+    """Return the names of the allowed tools, those of MCP servers first."""
     everything = [tool for tool in tools if tool.name == ANY_OTHER and _allowed(tool)]
     names = sorted((tool.name for tool in tools if _allowed(tool)), key=lambda n: "__" not in n)
     mark = _mark(tools)

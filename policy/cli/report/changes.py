@@ -143,7 +143,7 @@ class ChangeRow:
 
 
 def _least_strict(change: Change) -> tuple[object, ...]:
-    """Return a key by which what is granted most comes first, then what is shortest."""
+    """Return a key that sorts the changes with the widest effect first, then the shortest calls."""
     before, after = change.difference.effects
     called = str(change.difference.call)
     return -[*Effect].index(max(before, after)), len(called), called
@@ -163,7 +163,7 @@ def change_kind(change: Change) -> str:
 
 
 def change_rows(effect: EditEffect, classes: Mapping[str, Classes]) -> list[ChangeRow]:
-    """Return what edits change, a row for each kind: what grants more first."""
+    """Return a row for each kind of change that edits make: those that grant more first."""
     rows: dict[object, ChangeRow] = {}
     for change in sorted(effect.changes, key=_least_strict):
         tools = classes.get(change.project, {})
@@ -189,7 +189,7 @@ def change_rows(effect: EditEffect, classes: Mapping[str, Classes]) -> list[Chan
 
 
 def _words(change: Change) -> tuple[str, str]:
-    """Return what the call of a change got, and gets."""
+    """Return the words for the effect of a call before and after a change."""
     before, after = (
         "unavailable" if decision.reason is Reason.UNAVAILABLE else VERBS[decision.effect]
         for decision in (change.difference.before, change.difference.after)
@@ -200,7 +200,7 @@ def _words(change: Change) -> tuple[str, str]:
 
 
 def _subject(change: Change, edits: Collection[TextEdit], classes: Classes) -> tuple[str, str]:
-    """Return the class of what a change is about, and its subject as a rule has it."""
+    """Return the class of the tool of a change, and its subject as a rule spells it."""
 
     def class_of(tool: str) -> str:
         return next((kind for kind, tools in classes.items() if tool in tools), "other")
