@@ -1,8 +1,7 @@
 """The commands that a host runs where no rule applies to them.
 
-A pattern matches no auto-allowed command where its words say so: the name of a program or a
-subcommand that is not known, or an option that is never harmless. Else some of each program are
-tried.
+A pattern matches no auto-allowed command if it names an unknown program or subcommand, or an
+option that is never harmless. Else some commands of each program are tried.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from policy.core import limits
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern
 
-# Words that no rule names, for commands that are tried; a witness has others in their place
+# Words that no rule names, in commands that are tried; a witness has readable words instead
 # (`CommandPair.in_words`).
 WORD: Final = "q7z"
 OTHER_WORD: Final = "q7y"
 FILE: Final = "q7w"
 
-# Characters by which a command, or its program, has other texts than the one it is written as.
+# Characters that give a command, or its program, further texts than the written one.
 ODD: Final = frozenset(";&|<>()`$\\{}\"'#\t\n\r\v\f\0")
 
-# What a shell acts on, or puts names of files for.
+# Characters that a shell acts on, or that it replaces by names of files.
 ACTED_ON: Final = frozenset(ODD | {*"*?["})
 
 # Most commands are read for several rows, lists and tables.
 read_alike: Final = lru_cache(maxsize=limits.CACHE_ENTRIES)(read_command)
 
 
-# What no plain word holds.
+# Characters that no plain word holds.
 _ODD: Final = ODD - {"#"}
 
 
@@ -45,7 +44,7 @@ def runs(text: str, shell: Shell) -> bool:
 
 @lru_cache(maxsize=4096)
 def harmless(name: str, shell: Shell) -> tuple[str, ...]:
-    """Return some commands of a program that run where no rule applies to them."""
+    """Return some auto-allowed commands of a program."""
     program = shell.programs.get(name)
     texts = _calls("", {name: program} if program else {})
     return tuple(text for text in dict.fromkeys(texts) if runs(text, shell))
@@ -53,14 +52,14 @@ def harmless(name: str, shell: Shell) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)  # a host has two or three
 def auto_allowed(shell: Shell) -> tuple[str, ...]:
-    """Return the same of all programs, the shortest first."""
+    """Return some auto-allowed commands of all programs, the shortest first."""
     texts = (text for name in shell.programs for text in harmless(name, shell))
     return tuple(sorted(texts, key=lambda text: (len(text), text)))
 
 
 @lru_cache(maxsize=16)
 def opening_none(shell: Shell) -> tuple[str, ...]:
-    """Return those that open no file."""
+    """Return the commands of `auto_allowed` that open no file."""
     return tuple(t for t in auto_allowed(shell) if not read_alike(t, shell).redirections)
 
 
@@ -76,8 +75,8 @@ def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
         yield from _calls(f"{before}{name} ", program.subcommands)
 
 
-# What an expression over a word matches mostly, beside the options that it names; and what one
-# over an option and its value takes for a value.
+# Words that most expressions over a word match, in addition to the options that they name; and
+# values that most expressions over an option and its value match.
 _SAMPLES: Final = ("", "p", "0", "s///")
 _VALUES: Final = ("", "1", "%", "oneline", "+M", "{}")
 
@@ -93,7 +92,7 @@ def sample_of(text: str) -> str:
 
 @lru_cache(maxsize=64)  # a host has two or three
 def known_differently(some: tuple[Shell, ...], others: tuple[Shell, ...]) -> frozenset[str] | None:
-    """Return the programs of which some shells know other things than others; None for all."""
+    """Return the programs that the shells know differently; None, for all, without *others*."""
     if not others:
         return None
     first, *rest = (shell.programs.known for shell in (*some, *others))
@@ -141,7 +140,7 @@ def _forms(program: Program) -> list[Program]:
 
 
 def _does_harm(program: Program, spelled: Iterable[str]) -> bool:
-    """Return whether a program does not run without a rule with a word that a pattern spells."""
+    """Return whether a word that a pattern spells keeps a program from being auto-allowed."""
     for text in spelled:
         *words, last = text.split(" ")
         # A star may end the last: what matches letters that no table names matches all of them.
@@ -153,7 +152,7 @@ def _does_harm(program: Program, spelled: Iterable[str]) -> bool:
 
 
 def _is_unsafe(program: Program, words: Sequence[str]) -> bool:
-    """Return whether a program with any of these options does not run without a rule."""
+    """Return whether no form of a program is auto-allowed with an option out of *words*."""
     for form in _forms(program):
         is_unsafe = form.unsafe and all(fullmatch(form.unsafe, word) for word in words)
         if form.ends or form.runs or form.pairs or not is_unsafe:
@@ -162,7 +161,7 @@ def _is_unsafe(program: Program, words: Sequence[str]) -> bool:
 
 
 def _is_refused(form: Program, option: str) -> bool:
-    """Return whether a program does not run without a rule with a first option."""
+    """Return whether *option*, as the first one, keeps a form from being auto-allowed."""
     has_value = any(fullmatch(form.pairs, f"{option} {value}") for value in _VALUES)
     if option[:1] != "-" or option in ("-", "--") or has_value:
         return False
@@ -172,12 +171,12 @@ def _is_refused(form: Program, option: str) -> bool:
     return bool(form.unsafe) and fullmatch(form.unsafe, option) is not None
 
 
-# Which of two hosts runs no more commands unasked: one mode edits files where others ask.
+# Which of two hosts auto-allows no more commands: one mode edits files where others ask.
 
 
 @lru_cache(maxsize=64)
 def knows_no_more(some: Programs, others: Programs) -> bool:
-    """Return whether each form of a program that does no harm is known to others too."""
+    """Return whether *others* has every harmless form of each program in *some*."""
     return some == others or (
         some.keys() == others.keys() and all(_is_within(some[name], others[name]) for name in some)
     )
@@ -189,7 +188,7 @@ def _is_within(one: Program, other: Program) -> bool:
         {evolve(form, forms=(), subcommands={}) for form in (each, *each.forms) if form.harmless}
         for each in (one, other)
     )
-    # What holds of a program in whichever form it is called.
+    # The attributes that hold for all forms of a program.
     names = ["opening", "subcommands", *("texts piped spelled spelling".split() if known else ())]
     return one == other or (
         known <= ways

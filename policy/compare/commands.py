@@ -1,7 +1,7 @@
-"""Commands as two lookups decide them: more tells them apart than what lines say of their text.
+"""Commands that two sides decide differently, by their written text or because a host allows them.
 
-A host runs some where no rule applies to them, rules know a command by other texts
-(`policy.compare.samples`), and the files that it opens decide beside it
+A host auto-allows some commands, rules match a command by other texts too
+(`policy.compare.samples`), and the files that a command opens are decided with it
 (`policy.compare.opening`). Each of these is a comparison of its own.
 """
 
@@ -36,7 +36,7 @@ from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
 
-# What people read instead of words that no rule names.
+# Readable words in place of the words that no rule names.
 _READ: Final = {WORD: "x", OTHER_WORD: "y", FILE: "z"}
 _PROBE: Final = re.compile(rf"\b({'|'.join(_READ)})\b")
 
@@ -46,7 +46,7 @@ class CommandPair(ToolPair):
 
     @cached_property
     def unshown(self) -> set[Effects]:
-        """Changes by lines of plain words that the text of these lines does not show."""
+        """The changes that lines of plain words may cause and that no text of theirs showed."""
         return set()
 
     @property
@@ -56,7 +56,7 @@ class CommandPair(ToolPair):
 
     @cached_property
     def shells(self) -> tuple[Shell, ...]:
-        """What hosts know of commands, one for each of what they run unasked."""
+        """The shells of both sides, one for each set of programs with auto-allowed commands."""
         views = (view for side in self.given for view in side.views)
         found = {view.shell.programs: view.shell for view in views if view.shell.programs}
         return tuple(found.values())
@@ -64,7 +64,7 @@ class CommandPair(ToolPair):
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects
     ) -> Iterator[Difference]:
-        """Yield a difference of other commands that the lines know; admit that there may be one."""
+        """Yield a difference that other commands of the lines show, or record a doubt."""
         found = self._first(self.other_texts(text, chosen), wanted)
         if found is not None:
             yield found
@@ -72,7 +72,7 @@ class CommandPair(ToolPair):
         if (found is not None and found.effects == wanted) or any(p.exact for p in guides):
             return
         if any(" " in start_of(p) and start_of(p).split(" ")[0] in KEYWORDS for p in guides):
-            return  # what leads other commands is no program, unless it is in quotes
+            return  # a keyword is no program, unless it is in quotes
         named = "".join(token for p in guides for token in p.tokens if isinstance(token, str))
         if not self.shell.programs and ACTED_ON.isdisjoint(named):
             self.unshown.add(wanted)
@@ -83,7 +83,7 @@ class CommandPair(ToolPair):
             self.doubt(OPAQUE, wanted)
 
     def other_texts(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
-        """Yield commands that lines know as they know *text*, and that need a rule."""
+        """Yield commands that the lines may match as they match *text*, and that need a rule."""
         named = text.replace(self.fresh, WORD)
         yield from (each + named for each in prefixes(self.shell))
         another = (each + WORD for each in prefixes(self.shell))
@@ -92,7 +92,7 @@ class CommandPair(ToolPair):
             yield from (other, in_quotes(other), in_quotes(other, '"'))
 
     def filled(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
-        """Yield commands of the same lines with other words where any will do."""
+        """Yield *text* with other words in its gaps, where the same lines decide that."""
         for each in ("", WORD, '""', "$x"):
             other = text.replace(self.fresh, each)
             if other == other.strip() and self.holds(other) and self._decided(other, chosen):
@@ -108,15 +108,15 @@ class CommandPair(ToolPair):
         )
 
     def settled(self, effects: Iterable[Effects]) -> set[Effects]:
-        """Return the changes of which no further command has to be found beside *effects*."""
+        """Return the changes that need no further command once *effects* are shown."""
         return weaker(effects) | self.precluded
 
     def left(self, effects: Collection[Effects]) -> Iterator[str]:
-        """Yield why more commands may change than those that change with *effects*."""
+        """Yield the reasons why commands may have other changes than *effects*."""
         return super().left(self.settled(effects)) if self.doubts else iter(())
 
     def in_words(self, found: Difference) -> Difference:
-        """Return a difference with words that people read, where the same rules decide these."""
+        """Return a difference by a command of readable words, if the same rules decide that."""
         text = next(iter(found.call.values()), None)
         if not isinstance(text, str) or not _PROBE.search(text):
             return found
@@ -135,9 +135,9 @@ class CommandPair(ToolPair):
         return other
 
     def _is_by_rules(self, found: Difference, wanted: Effects) -> bool:
-        """Whether rules for commands say what is not *wanted*, by other texts of a command.
+        """Whether a rule for commands, by another text, gives an effect that differs from *wanted*.
 
-        And not rules for files: so much holds of commands that open none.
+        Rules for files do not count: they decide no command that opens no file.
         """
         rules = {entry.rule for view in self.views for entry in view.entries}
         return any(
@@ -148,11 +148,11 @@ class CommandPair(ToolPair):
         )
 
 
-# The commands that hosts run where no rule applies to them, as two lookups decide them.
+# Auto-allowed commands, which a host runs where no rule applies to them.
 
 
 def auto_allowed_differences(pair: CommandPair) -> Iterator[Difference]:
-    """Yield differences of commands that run where no rule applies to them."""
+    """Yield differences of auto-allowed commands, for each set of shells that run them."""
     for count in range(len(pair.shells), 0, -1):
         for running in combinations(pair.shells, count):
             others = [shell for shell in pair.shells if shell not in running]
@@ -161,15 +161,15 @@ def auto_allowed_differences(pair: CommandPair) -> Iterator[Difference]:
 
 
 class _AutoAllowedPair(CommandPair):
-    """Commands that run without a rule: for these, a rule that allows changes nothing.
+    """Auto-allowed commands: for these, a rule that allows changes nothing.
 
-    Only those are compared that a default decides on one of the sides.
+    Only commands that a default decides on one of the sides are compared.
     """
 
     def __init__(
         self, pair: CommandPair, running: Sequence[Shell], others: Sequence[Shell]
     ) -> None:
-        """Take from *pair* what *running* shells run, and no *others*."""
+        """Take from *pair* the commands that all *running* shells auto-allow and no *others* do."""
         self._running, self._others = tuple(running), tuple(others)
         super().__init__(pair.tool, *pair.lookups, pair.shape)
         self.alignments, self.why, self.doubts = pair.alignments, pair.why, pair.doubts
@@ -206,14 +206,14 @@ class _AutoAllowedPair(CommandPair):
         )
 
     def by_line(self, view: int, line: int, seen: set[Effects]) -> Iterator[Difference]:
-        """Yield differences decided by one line, if anything that it matches runs unasked."""
+        """Yield differences decided by one line, if it may match an auto-allowed command."""
         pattern = self.pattern(view, line)
         if pattern is not None and not self._may_run(pattern):
             return iter(())
         return super().by_line(view, line, seen)
 
     def _text(self, combination: Mapping[int, int]) -> str | None:
-        """Return a command that runs unasked, and that the lines decide."""
+        """Return an auto-allowed command that the lines of *combination* decide, or None."""
         guides = self.guides(combination)
         if not all(map(self._may_run, guides)):
             return None
@@ -231,7 +231,7 @@ class _AutoAllowedPair(CommandPair):
         return all(may_run(shell, pattern, self._names) for shell in self._running)
 
     def _likely(self, guides: Sequence[Pattern]) -> Iterator[str]:
-        """Yield texts of one of some patterns with what runs unasked in its gaps."""
+        """Yield texts of each pattern, its gaps filled so that the command may be auto-allowed."""
         if not guides:
             yield from auto_allowed(self.shell)
         for pattern in guides:
@@ -242,18 +242,18 @@ class _AutoAllowedPair(CommandPair):
                     yield from (freeze(pattern, text[len(start) :] + end) for end in ("", " --"))
 
     def other_texts(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
-        """Yield a command that opens no files, where those of *text* hide a change."""
+        """Yield a command that opens no file, since the files of *text* may hide a change."""
         texts = self.filled(text, chosen)
         yield from islice((t for t in texts if not read_alike(t, self.shell).redirections), 1)
 
     def filled(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
-        """Yield commands of the same lines that run unasked."""
+        """Yield auto-allowed commands that the same lines decide, then *text*."""
         guides = self.guides(chosen)
         yield from self._decided_of(self._likely(guides), chosen)
         yield text
 
     def is_plain(self, text: str) -> bool:
-        """Whether a command opens no file, or one side denies all files that it opens so."""
+        """Whether a command opens no file, or a list denies all files that are opened so."""
         tools = {file.tool for file in read_alike(text, self.shell).redirections}
         rows = [row for lookup in self.lookups for row, _ in lookup.rows]
         said = (row.opening(tool).constant for tool in tools for row in rows)

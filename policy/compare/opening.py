@@ -1,10 +1,10 @@
-"""Commands that open files of which two sides say different things, in scripts too.
+"""Commands that open files which two sides decide differently, in scripts too.
 
-What a command gets is the strictest of what its parts get and the files it opens. Where two sides
-differ in a file, some command shows it just when one that opens this file is granted more than the
-stricter side grants of the file. For a redirection any command will do, so of all commands one of
-those that are granted most; a file that a program opens as an operand needs one of the programs
-that open such files, alone, as lines spell it out, or behind what lines name before it.
+A command gets the strictest effect of its parts and of the files it opens. Where two sides differ
+in a file, a command shows it just when a command that opens this file is granted more than the
+stricter side grants the file. For a redirection any command will do, so one of the most granted
+commands is tried. A file that is an operand needs a program that opens such files: alone, as lines
+spell it out, or behind words that lines name before it.
 
 A host may look into scripts: a file that one opens makes it doubtful where a rule denies the file.
 """
@@ -32,13 +32,13 @@ from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
 from policy.tables.command_outcome import evaluator_of
 
-# Lines whose commands are tried with each file, and files that are decided alike.
+# How many lines have commands tried with each file, and how many files of one outcome are tried.
 _LINES: Final = 200
 _ALIKE: Final = 3
 
 _DENIED_BY_RULE: Final = (Effect.DENY, Reason.RULE)
 
-# How a command stands where no one knows what it opens.
+# Forms of a command in which it is unknown which file the command opens.
 _UNKNOWN: Final = ("{}", f"cd {WORD} && {{}}", "(({}", f"cd {WORD} & {{}}")
 
 
@@ -47,17 +47,17 @@ def opening_differences(
 ) -> Iterator[Difference]:
     """Yield a difference of commands that open files for each change that has one.
 
-    And one for each change of files that commands are redirected to or from, whatever else
-    changes: no other command names the rules about files that decide it.
+    A redirection shows each change of a file, even if other commands have shown that change: no
+    other command names the rules about files that decide it.
 
-    *opened* is how both sides decide other files as calls of tools; *known* changes need no
-    further one.
+    *opened* has the differences of files, by the tool whose calls they are; *known* changes need
+    no further difference.
     """
     shown = weaker({*known})
     for shell in (pair.shells or (pair.shell,)) if opened else ():
         openings = _Openings(pair, evolve(shell, cwd=""))
         for tool, files in opened.items():
-            alike: dict[object, list[Difference]] = {}  # what is decided alike, by rules or not
+            alike: dict[object, list[Difference]] = {}  # files, by the effects and their reasons
             for each in files:
                 key = tuple((one.effect, one.reason) for one in (each.before, each.after))
                 alike.setdefault(key, []).append(each)
@@ -67,7 +67,7 @@ def opening_differences(
 
 
 class _Openings:
-    """Commands of some lists that open files."""
+    """Commands that open files, made from the lines of both sides and from a shell's programs."""
 
     def __init__(self, pair: CommandPair, shell: Shell) -> None:
         self._pair = pair
@@ -89,9 +89,9 @@ class _Openings:
         self._granted: dict[object, str] = {}
 
     def of(self, tool: str, file: Difference, shown: set[Effects]) -> Iterator[Difference]:
-        """Yield how commands change that open a file, as a call of *tool*, and add it to *shown*.
+        """Yield differences of commands that open *file* as *tool* does; add them to *shown*.
 
-        With a file a command shows what the file does, or less, or what it shows without it.
+        With a file a command shows the change of the file, a weaker change, or its own change.
         """
         path = str(next(iter(file.call.values()), WORD))
         below = self._pair.shape.dialect.cwd.rstrip("/") + "/"
@@ -103,7 +103,7 @@ class _Openings:
             for command in self._most_granted()
             for text in _redirected(command, tool, name, self._shell)
         ]
-        if not self._shell.whole:  # else files alone tell nothing
+        if not self._shell.whole:  # else a file alone shows nothing
             asked = map(self._pair.asked, redirected)
             found = next((each for each in asked if each.effects == file.effects), None)
             if found is not None:
@@ -124,14 +124,14 @@ class _Openings:
             self._pair.why[OVERLAPS] = None
 
     def of_unknown(self, tools: Iterable[str], shown: set[Effects]) -> Iterator[Difference]:
-        """Yield the same of unknown files, by one command of each program."""
+        """Yield differences of commands that open unknown files, by one command per program."""
         said = {tool: self._of_unknown(tool) for tool in tools}
         unlike = {tool: pairs for tool, pairs in said.items() if not weaker(pairs) <= shown}
         wanted = set[Effects]().union(*map(self._beside, chain(*unlike.values())))
         yield from self._showing(self._opening_unknown(unlike), shown, wanted)
 
     def _of_unknown(self, tool: str) -> set[Effects]:
-        """Return what both sides say of a file of unknown name, where that is not the same."""
+        """Return the changes of a file of unknown name from one side to the other."""
         found = set[Effects]()
         for shadowed in (False, True):
             file = Redirection(None, writes=False, tool=tool, shadowed=shadowed)
@@ -158,7 +158,7 @@ class _Openings:
     def _showing(
         self, texts: Iterable[str], shown: set[Effects], wanted: Collection[Effects]
     ) -> Iterator[Difference]:
-        """Yield the changes that commands show and none has *shown*, until all *wanted* are."""
+        """Yield a difference for each change not *shown* so far, until all *wanted* ones are."""
         for text in texts if not shown.issuperset(wanted) else ():
             found = self._pair.asked(text)
             if found.effects in CHANGES and found.effects not in shown:
@@ -168,12 +168,12 @@ class _Openings:
                 return
 
     def _beside(self, file: Effects) -> set[Effects]:
-        """Return what commands can show that open a file of which both sides say this."""
+        """Return the changes of commands that open a file with the effects *file*."""
         rest = (self._pair.asked(text).effects for text in self._most_granted())
         return {(file[0] & was, file[1] & now) for was, now in rest} & CHANGES
 
     def _with(self, tool: str, name: str) -> Iterator[str]:
-        """Yield commands that open a file by an operand."""
+        """Yield commands that open the file *name* as an operand."""
         known = [text.replace(FILE, name) for text in _openers(self._shell).get(tool, ())]
         yield from known
         for pattern in self._granting:
@@ -206,7 +206,7 @@ class _Openings:
 
 
 def _runners(pair: CommandPair, granting: Iterable[Pattern], shell: Shell) -> Iterator[Pattern]:
-    """Yield what may run a script: a shell that some list allows, and lines that name one."""
+    """Yield patterns that run a script: of a shell that some list allows, and of lines."""
     names = (name for view in pair.views for name in granted_shells([view], shell))
     yield from (Pattern.text(f"{name} -c *") for name in islice(names, 1))
     for pattern in granting:
@@ -241,7 +241,7 @@ def _openers(shell: Shell) -> dict[str, list[str]]:
 
 
 def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
-    """Yield calls with a file."""
+    """Yield calls of programs with a file as an operand."""
     for name, program in programs.items():
         for form in (program, *program.forms):
             if form.reads is form.writes is Files.NONE and not form.removes:

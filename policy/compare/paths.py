@@ -26,7 +26,7 @@ _Forms = dict[Pattern, set[tuple[Effect, Form]]]
 
 
 def formed_commands(pair: ToolPair) -> Iterator[Difference]:
-    """Yield how commands change that rules of another form know."""
+    """Yield differences of commands that rules match by one pattern, in different forms."""
     shell = pair.shape.dialect.shell
     rows = [*map(_rows, pair.lookups)]
     for pattern in _reformed(*map(_forms, rows)):
@@ -44,7 +44,7 @@ def formed_commands(pair: ToolPair) -> Iterator[Difference]:
 
 
 def formed_paths(pair: ToolPair) -> Iterator[Difference]:
-    """Yield how files behind links change that rules of another form know."""
+    """Yield differences of files behind links that rules match by one pattern, in other forms."""
     links = pair.shape.dialect.links
     if not links:
         return
@@ -72,7 +72,7 @@ def _forms(rows: list[Row]) -> _Forms:
 
 
 def _reformed(before: _Forms, after: _Forms) -> list[Pattern]:
-    """Return what lines of both match, in other forms."""
+    """Return the patterns that lines of both sides have with the same effects in other forms."""
     return [
         pattern
         for pattern, forms in before.items()
@@ -114,7 +114,7 @@ def other_case_folders(sides: Sequence[Lookup]) -> tuple[list[_OtherCase], bool]
 
 
 def _in_other_letters(folder: str, others: Iterable[str]) -> str:
-    """Return the name of a folder with other letters, but for the part of those it is below."""
+    """Return the name of a folder in another case, except the part that names a folder above."""
     own = max((len(one) for one in others if folder.startswith(one + "/")), default=0)
     rest = folder[own:]
     return folder[:own] + (rest.lower() if rest.lower() != rest else rest.upper())
@@ -176,7 +176,7 @@ def _after(
 def unnamed_differences(pair: ToolPair, seen: set[tuple[Effect, Effect]]) -> Iterator[Difference]:
     """Yield differences of paths that name folders in other letters than their own.
 
-    One for each pair of effects that was not *seen* in others.
+    There is one for each change that is not *seen* in other paths.
     """
     folders, exact = other_case_folders(pair.lookups)
     if not exact:
@@ -201,7 +201,7 @@ class _OtherCasePair(ToolPair):
 
     def differences(self) -> Iterator[Difference]:
         """Yield a difference for each pair of effects that no other path shows."""
-        # The widest first, of which there are short paths.
+        # The widest patterns first, since they match short paths.
         for view, line in sorted(self.edits, key=lambda edit: len(str(self.pattern(*edit) or ""))):
             yield from self.by_line(view, line, self._shown_effects)
 
@@ -222,7 +222,7 @@ class _OtherCasePair(ToolPair):
 
 
 def _behind(view: View, text: str) -> View:
-    """Return what a list says of the texts that follow *text*."""
+    """Return a list over what follows *text*: its lines have the rests of their patterns."""
     entries = tuple(
         evolve(entry, pattern=rest)
         for entry, pattern in zip(view.entries, view.patterns, strict=True)

@@ -1,6 +1,6 @@
-"""Texts in front of a command behind which rules know it too: ``sudo ``, ``A=1 ``, ``/bin/``.
+"""Prefixes behind which rules still match a command: ``sudo ``, ``A=1 ``, ``/bin/``.
 
-And commands with words in quotes, which to rules that deny or ask are the same text all the same.
+And commands with words in quotes, which rules that deny or ask match as if without quotes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def runners(shell: Shell) -> frozenset[str]:
 
 
 def has_other_texts(pattern: Pattern, shell: Shell) -> bool:
-    """Return whether commands that *pattern* matches may have texts that start otherwise."""
+    """Return whether commands that *pattern* matches may have texts with another start."""
     if any(isinstance(token, str) and not ODD.isdisjoint(token) for token in pattern.tokens):
         return True
     program, blank, _ = start_of(pattern).partition(" ")
@@ -38,7 +38,7 @@ def has_other_texts(pattern: Pattern, shell: Shell) -> bool:
 
 
 def leads_to_granted(pattern: Pattern, shell: Shell) -> bool:
-    """Return whether rules that allow may know what a pattern matches by what its start leads."""
+    """Return whether rules that allow may match a command behind the start of *pattern*."""
     program, blank, _ = start_of(pattern).partition(" ")
     if program in runners(shell) and (blank or pattern.exact):
         return any(
@@ -53,19 +53,19 @@ def in_quotes(text: str, quote: str = "'") -> str:
     return f"{quote}{program}{quote}{blank}{rest}"
 
 
-# A command that no rule names, as it is looked for behind a prefix.
+# A command that no rule names, to try behind each prefix.
 _PROBE: Final = f"{WORD} {OTHER_WORD}"
 
-# What a program that runs others may be told before the command.
+# Options and operands that a program which runs others may take before the command.
 _TOLD: Final = ("", "5 ", "-n 5 ", f"-u {WORD} ", "-c ")
 
 
 @lru_cache(maxsize=64)  # a host has one or two
 def _usual(shell: Shell) -> Mapping[str, tuple[object, ...]]:
-    """Return prefixes that a shell knows, and how the command behind each is known.
+    """Return the prefixes that a shell knows, and how rules match the command behind each.
 
-    The program of each with and without options. A command is known: by its own words alone to
-    rules that allow; to other rules, by how many words before it; and whether it runs unasked.
+    Programs come with and without options. The values hold whether rules that allow match the
+    command alone, how many words precede it in each text, and whether it is auto-allowed.
     """
     names = sorted(runners(shell), key=lambda name: (name != "sudo", name))
     variables = sorted({*shell.variables.harmless, *shell.variables.locales})[:1]
@@ -78,7 +78,7 @@ def _usual(shell: Shell) -> Mapping[str, tuple[object, ...]]:
 
 
 def _known_behind(text: str, shell: Shell) -> tuple[object, ...]:
-    """Return how commands behind *text* are known; nothing where they are not."""
+    """Return how rules match commands behind *text*; an empty tuple where they do not."""
     parts = read_alike(text + _PROBE, shell).parts
     if len(parts) != 1:
         return ()
@@ -95,7 +95,7 @@ def _known_behind(text: str, shell: Shell) -> tuple[object, ...]:
 
 @lru_cache(maxsize=64)
 def prefixes(shell: Shell) -> tuple[str, ...]:
-    """Return a prefix for each way in which commands behind one are known."""
+    """Return one prefix for each way in which rules match a command behind a prefix."""
     found: dict[object, str] = {}
     for text, known in _usual(shell).items():
         found.setdefault((known, text.partition(" ")[0] in KEYWORDS), text)
@@ -103,12 +103,12 @@ def prefixes(shell: Shell) -> tuple[str, ...]:
 
 
 def quiet_commands(shell: Shell) -> tuple[str, ...]:
-    """Return a command that runs without a rule and opens no file, if there is one."""
+    """Return an auto-allowed command that opens no file, or none."""
     return opening_none(shell)[:1]
 
 
 def granted_shells(views: Iterable[View], shell: Shell) -> list[str]:
-    """Return the shells that all lists grant a script in an argument."""
+    """Return the shells that all lists allow to run a script given as an argument."""
     names = sorted(SHELLS, key=lambda name: (name != "bash", name)) if shell.kinds.scripted else ()
     scripts = {name: f"{name} -c '{_PROBE}'" for name in names}
     for view in views:
