@@ -39,25 +39,25 @@ class Hosts:
 
     @classmethod
     def of(cls, options: Namespace) -> Hosts:
-        """Return these options among *options*."""
+        """Return the values of these three options in *options*."""
         return cls(options.user, options.managed, getattr(options, "start", ""))
 
     @property
     def place(self) -> StartPlace | None:
-        """Where a session is started. Raises PolicyError for a missing folder."""
+        """The folder where a session is started. Raises PolicyError for a missing folder."""
         from policy.files.opening import start_place  # noqa: PLC0415  # compiled policies need none
 
         return start_place(self.start) if self.start else None
 
     @property
     def front_ends(self) -> tuple[FrontEnd, ...]:
-        """The readers. Raises PolicyError for a missing folder."""
+        """The front ends that read files. Raises PolicyError for a missing folder."""
         from policy.hosts.front_ends import front_ends  # noqa: PLC0415  # compiled policies need none
 
         return front_ends(self.user, self.managed, self.place)
 
 
-# No folder beside a project.
+# No options: only the files of a project are read.
 AS_OBSERVED: Final = Hosts()
 
 
@@ -80,7 +80,7 @@ class InputTree:
 
     @cached_property
     def guesses(self) -> str:
-        """A clause about files that no host reads where they lie; "" for none, or a named file."""
+        """A clause about files in places that no host reads; "" for none, or for a single file."""
         from policy.files.trees import SingleFile  # noqa: PLC0415  # as below
 
         files = [each for one in self.workspace.projects for each in one.files if each.assumed]
@@ -90,7 +90,7 @@ class InputTree:
 
     @cached_property
     def beside(self) -> tuple[Path, ...]:
-        """What a session started in this folder also reads, where it lies in no folder here."""
+        """Files outside this folder that a session started here also reads."""
         from policy.files.opening import start_place  # noqa: PLC0415  # as below
         from policy.files.trees import Folder  # noqa: PLC0415  # as below
         from policy.hosts.front_ends import read_beside  # noqa: PLC0415  # as below
@@ -197,7 +197,7 @@ def load_sides(names: Iterable[str], hosts: Hosts) -> tuple[InputTree, InputTree
 
 
 def _put_into(lone: InputTree, whole: InputTree, hosts: Hosts) -> InputTree:
-    """Return the files of *whole* with a *lone* file in the place of one of them."""
+    """Return the files of *whole* with the *lone* file in place of one of them."""
     from policy.files.opening import Overlay  # noqa: PLC0415  # as above
 
     (name,) = lone.tree.paths()
@@ -215,12 +215,12 @@ def _put_into(lone: InputTree, whole: InputTree, hosts: Hosts) -> InputTree:
     return read(tree, hosts, empty=True)
 
 
-# What verbs say where no file is read, though there may be findings.
+# The message of verbs if no file is read, though there may be findings.
 NOTHING_READ: Final = "no file here says what an agent may do"
 
 
 def with_something(found: InputTree) -> InputTree:
-    """Return *found*. Raises PolicyError where no file of it is read."""
+    """Return *found*. Raises PolicyError if it has no project and no finding."""
     workspace = found.workspace
     if workspace.projects or workspace.findings:
         return found
@@ -239,7 +239,7 @@ def with_something(found: InputTree) -> InputTree:
 
 @frozen
 class DecidingPolicy:
-    """A policy that decides: *projects* of a workspace, or compiled and without *files*."""
+    """A policy to decide calls by: *projects* of a workspace, or compiled ones without *files*."""
 
     projects: Projects[Any]
     files: InputTree | None = None
@@ -298,7 +298,7 @@ def compiled_at(
 
 
 def rule_span(because: Because, source: Source) -> Span | None:
-    """Return where the rule stands in *source*, as far as its text can be made out."""
+    """Return the span of a rule in *source*, if its text is found there."""
     place = because.place
     if place is None or not because.rule:
         return None

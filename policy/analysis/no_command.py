@@ -69,7 +69,7 @@ def why_no_command(entry: Entry, tool: str, dialect: Dialect) -> tuple[str, str]
 
 
 def _missing(text: str, needed: str) -> str:
-    """Return what a shell misses in *text*, which needs a word *needed*; "" for nothing."""
+    """Return what a shell lacks to complete *text*, e.g. *needed*; "" if it is complete."""
     if needed and needed not in _WORDS.findall(text):
         return f"`{needed}`"
     plain = QUOTED.sub("", text)

@@ -72,14 +72,14 @@ for _form in _FORMS:
 
 
 def head_of(pattern: Pattern | None) -> str:
-    """Return what every text of *pattern* begins with, as far as that is plain."""
+    """Return the literal text that every match of *pattern* begins with, or ""."""
     tokens = pattern.tokens if pattern is not None else ()
     return tokens[0] if tokens and isinstance(tokens[0], str) else ""
 
 
 @lru_cache(maxsize=4096)
 def running(pattern: Pattern) -> tuple[Running, ...]:
-    """Return commands that *pattern* may match, by which it runs any command."""
+    """Return commands that *pattern* may match and that run any given command."""
     head = head_of(pattern)
     quote = next((each for each in "'\"" if each in QUOTED.sub("", head)), "")
     if pattern.exact:
@@ -89,7 +89,7 @@ def running(pattern: Pattern) -> tuple[Running, ...]:
 
 
 def _by_input(text: str) -> Iterator[Running]:
-    """Yield commands in which *text* runs what it reads from its standard input."""
+    """Yield commands in which the program of *text* runs commands from its standard input."""
     program, *given = _WORDS.findall(text) or [""]
     words = [word for word in given if word not in _DATA["reading"]["options"]]
     for name, *wanted in _READING:
@@ -104,7 +104,7 @@ def _by_input(text: str) -> Iterator[Running]:
 def _by_star(head: str, quote: str, tail: str, whole: str) -> Iterator[Running]:
     """Yield commands that begin with *head*, in which *quote* is open, and end with *tail*."""
     language = next((name for name in _LANGUAGES if head.startswith(name)), "")
-    # Behind a quote that ends stands what is given to the program.
+    # Text after a closing quote is an argument of the program.
     if language and (quote or head == language):
         yield Running(whole + ("" if quote in tail else quote), "languages", language.strip())
     start = f"{head}x{quote}" if quote else head
@@ -118,7 +118,7 @@ def _by_star(head: str, quote: str, tail: str, whole: str) -> Iterator[Running]:
 
 
 def _lacking(words: list[str], *, is_open: bool) -> Iterator[tuple[str, _Form]]:
-    """Yield what *words*, the last of which may be *open*, lack to run any command, and how."""
+    """Yield the text to append to *words* so that they run any command, and the form used."""
     names = [_name(word) for word in words if not _ASSIGNMENT.fullmatch(word)] or [""]
     if names == [""] or (is_open and len(names) == 1):
         forms = [form for form in _FORMS if form.words[0].startswith(names[0])]
@@ -134,9 +134,9 @@ def _lacking(words: list[str], *, is_open: bool) -> Iterator[tuple[str, _Form]]:
 
 
 def _read(form: _Form, words: list[str], *, is_open: bool) -> tuple[int, list[str]] | None:
-    """Return at which of *words* a program starts that the form runs, and what they lack of it.
+    """Return the index in *words* of the program that the form runs, and the words still missing.
 
-    None where the form runs nothing behind them.
+    None if the form runs nothing after *words*.
     """
     ending = _ending(form.words[0])
     wanted, place = list(form.words), 0
@@ -176,7 +176,7 @@ def _read(form: _Form, words: list[str], *, is_open: bool) -> tuple[int, list[st
 
 
 def _ending(program: str) -> frozenset[str]:
-    """Return the options with which a program runs nothing."""
+    """Return the options with which a program ends without running anything."""
     return _ENDING["options"] | _ENDING.get(program, frozenset())
 
 

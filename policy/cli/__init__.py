@@ -26,7 +26,7 @@ _INTERRUPTED = 130
 
 @cache
 def verbs() -> dict[str, Any]:
-    """Return what `verbs.toml` says: the verbs, and the options that several of them have."""
+    """Return the content of `verbs.toml`: the verbs, and the options that several of them have."""
     file = os.path.join(os.path.dirname(__file__), "verbs.json")  # noqa: PTH118, PTH120
     with open(file, encoding="utf-8") as opened:  # noqa: PTH123
         found: dict[str, Any] = json.load(opened)

@@ -262,7 +262,7 @@ def blocks(
 
 
 def _by_mode(project: Project) -> Iterator[doc.Block]:
-    """Yield what the agents that start chains do without confirmation, a row for each mode."""
+    """Yield the matrix of the agents that start chains, with a row for each permission mode."""
     rows = tuple(
         (
             doc.Ink(mode, "strong"),

@@ -225,9 +225,9 @@ _LONGEST = 60
 
 
 def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, doc.Text]]:
-    """Return what a command does in its order, the strictest clauses of many.
+    """Return a row for each clause of a command, in its order; of many only the strictest.
 
-    Files that it reads are among them only where that is not allowed.
+    Files that it reads are shown only if that is not allowed.
     """
     told = [
         clause

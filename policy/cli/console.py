@@ -116,7 +116,7 @@ class Console:
             self.say(f"note: {text.replace('(`--from`)', '(see `policy audit --from`)')}")
 
     def unreadable(self, findings: Iterable[Finding]) -> bool:
-        """Report those of *findings* that are files which could not be read; return if any is."""
+        """Report the *findings* about unreadable files; return whether there are any."""
         bad = [finding for finding in findings if is_unreadable(finding)]
         if bad:
             self.complain(*map(finding_item, bad), Paragraph(EXPLAIN, "dim"))

@@ -119,7 +119,7 @@ def _loss(group: Sequence[Loss]) -> doc.Item:
 
 
 def _notes(conversion: Conversion) -> dict[str, list[str]]:
-    """Return what else there is to say: a title -> its items."""
+    """Return the notes on a conversion: a title -> its items."""
     names = [f"the agent `{old}` is called `{new}`" for old, new in conversion.names.items()]
     return {
         "dropped: no file of the other host says it": [

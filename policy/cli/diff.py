@@ -102,7 +102,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
-    """Return what each edit changes: what grants more first; then findings and files."""
+    """Return the screen: the changes of each edit, those that grant more first; findings; files."""
     found: list[doc.Block] = [doc.Paragraph(summary(report), "strong")]
     found += _files(report, ("error", "unread"), most and _LEAST)
     grave = sentences()["first"]["codes"]
@@ -159,7 +159,7 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
 
 
 def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[doc.Block]:
-    """Return the files that changed, by what that means: *kinds* of `FILE_EFFECTS`."""
+    """Return sections of the changed files whose effect is in *kinds*, some of `FILE_EFFECTS`."""
     found: list[doc.Block] = []
     for kind in kinds:
         items = []
@@ -218,7 +218,7 @@ def summary(report: DiffReport) -> str:
 
 
 def _edits(report: DiffReport) -> str:
-    """Return how many edits do what."""
+    """Return a clause with the numbers of edits that widen, narrow or change nothing."""
     made = [
         (edit, change.widened)
         for effect in report.effects
@@ -343,7 +343,7 @@ def _cut(text: str) -> str:
 
 
 def _may(report: DiffReport, row: ChangeRow) -> doc.Block | None:
-    """Return what an agent may do that can be started now, or could be."""
+    """Return the rights of an agent that can be started now, or could be before."""
     started = next((change for change in row.changes if change.what != "rule"), None)
     grants = started and _grants(report, started)
     if not grants:
@@ -358,7 +358,7 @@ def _may(report: DiffReport, row: ChangeRow) -> doc.Block | None:
 
 
 def _grants(report: DiffReport, change: Change) -> dict[str, list[ToolAccess]]:
-    """Return what an added or removed agent may do, by class of tools; nothing for no agent."""
+    """Return the rights of an added or removed agent, by class of tools; {} for other changes."""
     if (change.project, change.chain) not in report.grants:
         return {}
     table, classes = report.grants[change.project, change.chain]
@@ -391,7 +391,7 @@ def _only(readings: Collection[str]) -> list[tuple[str, doc.Text]]:
 
 
 def _beyond(report: DiffReport, most: int | None) -> list[doc.Block]:
-    """Return what exceeds the maximum."""
+    """Return the section of calls that exceed the maximum."""
     groups = report.excess_by_call
     items: list[doc.Block] = []
     for group in groups:
@@ -485,7 +485,7 @@ _SEVERITIES: Final = {
 
 
 def results(report: DiffReport, new: InputTree) -> list[Result]:
-    """Return what each edit changes, a finding for each kind; then findings and files."""
+    """Return a result for each kind of change of each edit, then for each finding and file."""
     order = FILE_EFFECTS[::-1]
     files = sorted(report.diff.files, key=lambda file: order.index(report.effect(file)))
     # Of a change without an edit, since forges show no result without a place.

@@ -147,7 +147,7 @@ def _write_baseline(path: Path, findings: tuple[Finding, ...], console: Console)
 def _mended(
     found: InputTree, report: Linted, options: argparse.Namespace, console: Console
 ) -> tuple[InputTree, Linted, bool]:
-    """Make the edits of *report*, or show them; return what is left, and whether there are any."""
+    """Make or show the edits of *report*; return the files and findings left, and if it had any."""
     load = partial(load_tree, front_ends=found.front_ends)
     made, files = 0, set[str]()
     for _ in range(1 if options.diff else _MOST_RUNS):
@@ -171,7 +171,7 @@ def _mended(
 
 
 def _tidied(found: InputTree, options: argparse.Namespace, console: Console) -> bool:
-    """Show the folds of single commands, make those that are confirmed; return if there is any."""
+    """Show each fold of single commands, make it if confirmed; return whether there is a change."""
     from policy.analysis.tidy import folds  # noqa: PLC0415  # it compares
 
     load = partial(load_tree, front_ends=found.front_ends)
@@ -212,7 +212,7 @@ def _json(report: Linted) -> Object:
 
 
 def _results(report: Linted) -> list[Result]:
-    """Return *report* as results; those that do not count are marked."""
+    """Return *report* as results; suppressed findings are marked."""
     return [
         *map(Result, report.findings),
         *(

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 def blocks(
     matcher: str, answer: Query, most: int | None, *, without: bool = False
 ) -> list[doc.Block]:
-    """Return the agents that can, or cannot, those that one rule decides for together."""
+    """Return the agents that can, or cannot, make the call, in one row for each deciding rule."""
     can = {(each.project, each.agent) for each in answer.answers}
     cannot = {(each.project, each.agent) for each in answer.refused} - can
     who = f"{len(can):,} of {count(len(can) + len(cannot), 'agent')}" if can else "no agent"

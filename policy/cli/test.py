@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 def _blocks(
     tested: Sequence[_Tested], totals: Counter[bool | None], *, verbose: bool
 ) -> list[doc.Block]:
-    """Return the numbers, and the claims that do not hold; *verbose* shows those that do."""
+    """Return the totals, and the claims that do not hold; *verbose* shows the others as well."""
     said = [
         doc.Ink(f"{totals[holds]} {word}", role if totals[holds] else "")
         for holds, (_, word, role) in _WORDS.items()

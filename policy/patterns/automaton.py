@@ -90,14 +90,14 @@ class TrieNode:
 
 
 class AutomatonState:
-    """Where a text has led.
+    """A state: the trie nodes that a text has reached.
 
     Attributes:
         edges: the next state for each character seen so far.
         first: index of the first pattern that matches the text so far.
         forever: index of the first pattern that matches whatever further text follows.
         alive: some pattern may still match.
-        key: equal for states of one automaton that mean the same, however often built.
+        key: equal for equivalent states of one automaton, however often they are built.
 
     """
 
@@ -162,7 +162,7 @@ class Automaton:
 
     @property
     def start(self) -> AutomatonState:
-        """The state in front of every text."""
+        """The state before the first character of a text."""
         return self._forget() if self._start is None else self._start
 
     def first(self, text: str) -> int:
@@ -170,7 +170,7 @@ class Automaton:
         return self.walk(text).first
 
     def walk(self, text: str) -> AutomatonState:
-        """Return the state behind *text*, building what has not been walked before."""
+        """Return the state after *text*; states that are not known yet are built."""
         state = self.start
         if self._remembered > limits.CACHE_ENTRIES:
             state = self._forget()
@@ -178,7 +178,7 @@ class Automaton:
             following = state.edges.get(character)
             state = state.after(character) if following is None else following
             if not state.alive:
-                break  # so is what follows
+                break  # no later state is alive either
         return state
 
     def below(self, nodes: Iterable[TrieNode]) -> set[int]:
@@ -207,7 +207,7 @@ class Automaton:
         return self._state(entered)
 
     def _forget(self) -> AutomatonState:
-        """Return the first state of all, anew."""
+        """Forget all states, and return a new start."""
         forgotten, self._states = self._states, {}
         self._remembered = 0
         start = self._start = self._state([self._root])
@@ -236,12 +236,12 @@ class Automaton:
         return state
 
     def _needed(self, nodes: list[TrieNode]) -> list[TrieNode]:
-        """Return *nodes* without those that others make superfluous.
+        """Return *nodes* without the superfluous ones.
 
-        What can still follow an earlier node of a line can also follow a later one that loops: the
-        loop takes whatever would have led there. A loop within a part does so for the nodes of its
-        part only. And a match inside a loop for any text survives every character: what comes after
-        that pattern decides nothing.
+        A later node of a line that loops makes the earlier ones superfluous: its loop takes any
+        text that would have led to it from there. A loop within a part does so only for nodes of
+        that part. And a match inside a loop for any text survives every character: later patterns
+        decide nothing.
         """
         lines: dict[int, int] = {}
         parts: dict[int, int] = {}
@@ -287,7 +287,7 @@ class Automaton:
         return TrieNode(self._count, depth, indices, loop)
 
     def _build(self, node: TrieNode) -> None:
-        """Build what lies right below *node*, once, whoever comes first."""
+        """Build the children of *node*, once, in whichever thread comes first."""
         with _BUILDING:
             if node.letters is None:
                 self._build_below(node)
@@ -336,14 +336,14 @@ class Automaton:
         return child
 
     def _stays(self, node: TrieNode, edge: object) -> bool:
-        """Return whether *edge* leads from *node* to no other part of the text."""
+        """Return whether *edge* stays within the part of the text where *node* is."""
         if node.loop is _NOTHING or node.deepened is not None or isinstance(edge, Run):
             return False
         return edge is not Gap.ANY and edge is not Gap.DEEP and edge != self.separator
 
 
 def _edges(token: Token) -> Iterable[Token]:
-    """Return what leads from node to node for a token: its letters, or the gap or the set."""
+    """Return the edges between trie nodes for a token: its letters, or the gap or the set."""
     if isinstance(token, str):
         return token
     return (_ANY_ONE if token is Gap.ONE else token,)

@@ -82,12 +82,12 @@ CONTROLS = frozenset(map(chr, [*range(9), *range(0x0B, 0x20), *range(0x7F, 0xA0)
 
 
 def plainness(letter: str) -> tuple[bool, bool, str]:
-    """Return a key that puts the letters people type first."""
+    """Return a sort key: blanks come late, and capital letters last."""
     return letter.isupper(), letter.isspace(), letter
 
 
 def canonical(tokens: Iterable[Token], separator: str) -> tuple[Token, ...]:
-    """Return the one form of *tokens*: neighbouring literals, and neighbouring gaps, are one."""
+    """Return the canonical form of *tokens*: neighbouring literals, and gaps, are joined."""
     result: list[Token] = []
     for token in _joined(_chosen(tokens, separator)):
         last = result[-1] if result else None
@@ -109,7 +109,7 @@ _IDEMPOTENT = frozenset({Gap.ANY, Gap.PART, Gap.DEEP})
 
 
 def _chosen(tokens: Iterable[Token], separator: str) -> Iterator[Token]:
-    """Yield *tokens* with alternatives in their one form, and what is none by itself."""
+    """Yield *tokens* with canonical alternatives; the tokens of a single one replace it."""
     for token in tokens:
         if not isinstance(token, Alternatives):
             yield token
@@ -133,7 +133,7 @@ def spelled_out(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
 
 
 def canonical_ways(tokens: Sequence[Token], separator: str) -> Iterator[Sequence[Token]]:
-    """Yield canonical *tokens* without alternatives, once for each choice of these."""
+    """Yield canonical tokens without alternatives, once for each choice of alternatives."""
     if Alternatives not in map(type, tokens):
         yield tokens
         return
@@ -142,7 +142,7 @@ def canonical_ways(tokens: Sequence[Token], separator: str) -> Iterator[Sequence
 
 
 def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
-    """Yield *tokens*, and in place of an `Alternatives` those of every alternative."""
+    """Yield *tokens*, with each `Alternatives` replaced by the tokens of all its alternatives."""
     for token in tokens:
         if isinstance(token, Alternatives):
             for each in token.alternatives:
@@ -173,7 +173,7 @@ def fits(tokens: Sequence[Token], text: str, separator: str) -> bool:
 
 
 def _places_behind(token: Token, text: str, separator: str, places: set[int]) -> set[int]:
-    """Return where in *text* a token that is no literal may end that begins at one of *places*."""
+    """Return where in *text* a gap or a set may end if it begins at one of *places*."""
     length = len(text)
     if token is Gap.DEEP:
         starts = [place for place in places if separator and text.startswith(separator, place)]
@@ -226,7 +226,7 @@ def _deep_last(tokens: list[Token], separator: str) -> Iterator[Token]:
 
 
 def _is_open_part(tokens: list[Token], position: int, separator: str) -> bool:
-    """Whether a whole part stands at *position* that is nothing but a gap."""
+    """Whether a part at *position* is nothing but a gap."""
     if tokens[position : position + 2] != [separator, Gap.PART]:
         return False
     after = tokens[position + 2] if position + 2 < len(tokens) else separator
@@ -234,10 +234,10 @@ def _is_open_part(tokens: list[Token], position: int, separator: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """Return *text* with one letter for each and its capital, as JavaScript ignores case.
+    """Return *text* with one letter for both cases of each letter, as JavaScript ignores case.
 
-    A letter is what its capital is, if that is one letter too; no text changes its length. One
-    beyond ASCII is none of ASCII: the long ``s`` of old prints is no ``s``.
+    A letter equals its capital if that is one letter too; the length of a text never changes. A
+    letter beyond ASCII equals none of ASCII: the long ``s`` of old prints is no ``s``.
 
     >>> folded("/A/STRAßE/É")
     '/a/straße/é'
@@ -267,12 +267,12 @@ def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterato
 
 
 def in_one_case(token: OneOf) -> str:
-    """Return the small letter of which a set is all cases; "" where it is another set."""
+    """Return the small letter whose cases make up a set; "" for any other set."""
     letter = folded(min(token.characters, default=""))
     return letter if letter and not token.negated and token.characters == _alike(letter) else ""
 
 
-# The letters beyond ASCII that count as the same; a hook needs none, and imports no cache.
+# Groups of letters beyond ASCII that differ in case alone; a hook needs none, and imports no cache.
 _ALIKE: dict[str, list[str]] = {}
 
 
@@ -289,7 +289,7 @@ def _folded(letter: str) -> str:
     if letter.isascii():
         return letter.lower()
     capital = letter.upper()
-    # Letters beyond the first plane are two units to JavaScript, neither of which has a case.
+    # JavaScript reads a letter beyond the first plane as two units, neither of which has a case.
     if len(capital) != 1 or capital.isascii() or capital > "\uffff":
         return letter
     small = capital.lower()

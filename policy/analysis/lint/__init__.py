@@ -110,7 +110,7 @@ _WEAKER = {"guard-misses-command", "shadowed-rule", "redundant-rule"}
 def _about_files(
     tree: Tree, workspace: Workspace, source_of: Callable[[str], Source | None]
 ) -> Iterator[Finding]:
-    """Yield the files whose names are nearly those that a host reads."""
+    """Yield findings for files whose names are similar to names that a host reads."""
     files = [file for project in workspace.projects for file in project.files]
     read = {file.path for file in files if not file.assumed}
     for path in tree.paths():

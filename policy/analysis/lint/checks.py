@@ -45,7 +45,7 @@ class Positions:
 
     @cached_property
     def lines(self) -> Mapping[tuple[Place, str], list[Entry]]:
-        """Place and text of every rule that is written in a file -> its lines in tables."""
+        """The place and the text of every rule in a file -> its entries in tables."""
         sets: dict[int, RuleSet] = {}
         tables = [chain.table for chain in self.chains]
         for table in [*tables, *(entry.declared for entry in self.project.agents.values())]:
@@ -99,7 +99,7 @@ def _named(character: str) -> str:
 
 
 def secret_in_policy(source: Source) -> Iterator[Finding]:
-    """Yield what looks like a credential."""
+    """Yield a finding for each text in *source* that looks like a credential."""
     prose = _HEADER.match(source.text) if source.name.endswith(".md") else None
     for name, start, end in credentials(source.text, prose and prose.end()):
         yield find("secret-in-policy", source.span(start, end), name=name)

@@ -37,7 +37,7 @@ _READING: Final = frozenset({"read", "read_file", "file_read", "view"})
 
 
 def command_findings(positions: Positions) -> Iterator[Finding]:
-    """Yield what commands that were decided show of the rules of a project."""
+    """Yield the findings about rules of a project that the decisions for commands show."""
     known: set[object] = set()
     for chain in positions.chains:
         commands = _Commands(positions, chain.table)
@@ -94,7 +94,7 @@ class _Commands:
         return tuple((frozenset(id(row) for row, _ in one.rows), one.floor) for one in lookups)
 
     def decide(self, tool: str, text: str) -> Decision:
-        """Return what a call of *tool* gets, e.g. a command."""
+        """Return the decision for a call of *tool* with *text*, e.g. a command."""
         dialect = self.dialects[tool]
         return self.table.decide(tool, witness_call(dialect, dialect.argument(tool), text))
 

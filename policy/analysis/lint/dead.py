@@ -45,7 +45,7 @@ class TriedRules:
     def standings(
         self, table: Table, marks: set[_Mark], effort: Effort
     ) -> dict[_Mark, RuleStanding]:
-        """Return what becomes of some rules of a table."""
+        """Return the standing of some rules of a table: live, dead or undecided."""
         keys = self.keys(table, marks)
         found = {mark: self._standings[key] for mark, key in keys.items() if key in self._standings}
         left = keys.keys() - found.keys()
@@ -110,7 +110,7 @@ class _Trials:
         self.live: set[_Mark] = set()  # those that some call of some table needs
 
     def take(self, table: Table, marks: set[_Mark]) -> set[_Mark]:
-        """Try some rules of a table, and return those that a call of it needs."""
+        """Try some rules of a table, and return those that decide a call in it."""
         marks = marks & _marks_of(table)
         if not marks:
             return set()
@@ -233,7 +233,7 @@ def _tables(positions: Positions, *, chains: bool) -> dict[object, Table]:
 
 
 def _marks_of(table: Table, *, limits: bool = False) -> set[_Mark]:
-    """Return the written rules that a table has lines of; with *limits*, those of depth as well."""
+    """Return the rules in files that a table has entries of; with *limits*, also depth limits."""
     entries = (entry for part in table.use.parts for entry in part.rules.entries)
     return {
         (entry.place, entry.rule)

@@ -79,7 +79,7 @@ def mend(
 
 
 def _apart(source: FileText, findings: Iterable[Finding]) -> list[Finding]:
-    """Return those of *findings* whose edits overlap none of one before."""
+    """Return the *findings* whose edits do not overlap those of an earlier one."""
     taken: list[Finding] = []
     for finding in findings:
         try:

@@ -92,7 +92,7 @@ def suppressed(
 
 
 def _mistakes(by: Suppression, used: set[tuple[Suppression, str]]) -> Iterator[Finding]:
-    """Yield what is wrong with a suppression."""
+    """Yield findings for mistakes in a suppression."""
     if not by.codes or not by.reason:
         missing = "a reason" if by.codes else "the code of a finding"
         yield find("bad-suppression", by.span, missing=missing)
@@ -119,7 +119,7 @@ _COMMENT: Final = re.compile(
 
 
 def suppressions(source: Source) -> list[Suppression]:
-    """Return the suppressions in the comments of a file, by what its name says it is."""
+    """Return the suppressions in the comments of a file, whose language follows from its name."""
     written = [*_COMMENT.finditer(source.text)]
     try:
         starts = _comment_starts(source, [found.span() for found in written]) if written else ()
@@ -140,7 +140,7 @@ def suppressions(source: Source) -> list[Suppression]:
 
 
 def _comment_starts(source: Source, spans: list[tuple[int, int]]) -> set[int]:
-    """Return where those of *spans* start that are comments: a `#` in a text is text."""
+    """Return the starts of those *spans* that are comments: a `#` within a string is none."""
     from policy.files.toml_nodes import read_toml  # noqa: PLC0415  # few files have such comments
     from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415
 
@@ -176,7 +176,7 @@ def _notation_comments(node: object) -> Iterator[int]:
 
 
 def ignored(source: Source) -> tuple[list[Suppression], tuple[Finding, ...]]:
-    """Return the entries of a file, or else what is wrong with it: then it suppresses nothing."""
+    """Return the entries of the suppression file; or no entries, and findings for its mistakes."""
     from policy.files.yaml_nodes import read_yaml  # noqa: PLC0415  # few folders have that file
 
     entries = []

@@ -138,7 +138,7 @@ class Excerpt:
 
     @property
     def line(self) -> tuple[int, str, str, str]:
-        """The number of the line, and what is before, in and after the span; no credentials."""
+        """The number of the line, and its text before, in and after the span; no credentials."""
         span = self.span
         number, column = span.source.line_and_column(span.start)
         text = masked_source(span.source).line(number)
@@ -183,7 +183,7 @@ Block = Heading | Paragraph | Labelled | Item | Section | Grid | Excerpt | Verba
 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], object]) -> list[list[_Item]]:
-    """Return *items* in their order, those with one key in one list."""
+    """Return *items* in lists by their *key*, in the order in which the keys first occur."""
     groups: dict[object, list[_Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -196,7 +196,7 @@ def listed(items: Sequence[Block], most: int | None, noun: str = "") -> tuple[Bl
 
 
 def more(number: int, noun: str = "") -> tuple[Block, ...]:
-    """Return the line that counts what is left out; nothing for none."""
+    """Return a line with the number of entries that are left out; no line for 0."""
     what = f" {re.sub('s$', '', noun) if number == 1 else noun}" if noun else ""
     return (Paragraph(f"… {number:,} more{what}, shown with --all", "dim"),) if number > 0 else ()
 

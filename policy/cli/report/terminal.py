@@ -173,7 +173,7 @@ def terminal(blocks: Iterable[doc.Block], page: PageLayout) -> str:
 
 
 def lines(blocks: Iterable[doc.Block], page: PageLayout, indent: int = 0) -> list[str]:
-    """Return the lines of *blocks*, with a blank line around those of several parts."""
+    """Return the lines of *blocks*, with a blank line around blocks of several parts."""
     found: list[str] = []
     before: doc.Block | None = None
     for block in blocks:
@@ -255,7 +255,7 @@ def _widths(columns: Sequence[Sequence[doc.Text]], room: int) -> list[int]:
 
 
 def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
-    """Return the rows below their heads, in columns where the page has room for those."""
+    """Return the rows below their heads, in columns if the page has room for them."""
     titles = [row for row in table.rows if len(row) > 1 and not any(row[1:])]
     columns = [*zip(table.heads, *(row for row in table.rows if row not in titles), strict=True)]
     wide = _widths(columns, page.width - indent - _GAP * (len(columns) - 1))
