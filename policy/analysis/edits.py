@@ -60,7 +60,7 @@ class TextEdit:
 
     @property
     def place(self) -> Place:
-        """Where it is, in the new text if that has it."""
+        """The place of the edit, in the new text if it added something there."""
         span = self.added or self.removed
         return span.place if span else Place("")
 
@@ -71,13 +71,13 @@ class TextEdit:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is all of a file."""
+        """Whether the edit is of a whole file."""
         spans = filter(None, (self.removed, self.added))
         return all(len(span.text) == len(span.source.text) for span in spans)
 
     @property
     def tool(self) -> str:
-        """The tool that went from a list on one line or came into it; "" for any other edit."""
+        """The tool that was removed from or added to a list on one line; "" for other edits."""
         spans = [span for span in (self.removed, self.added) if span]
         text = spans[0].text.strip("\"'")
         return text if self.key and len(spans) == 1 and "(" not in text else ""
@@ -297,7 +297,7 @@ def _units(parts: Iterable[_Part], *, indented: bool) -> list[_Part]:
 
 
 def _head_and_body(source: Source) -> tuple[_Part, _Part | None]:
-    """Return the text with rules, and what is below a header: to an agent one text, as a prompt."""
+    """Return the header of a file, which has the rules, and the body below it, a prompt, if any."""
     text = source.text
     try:
         front = split_front_matter(source)
@@ -321,7 +321,7 @@ _TOKEN: Final = re.compile(
 
 
 def _items(part: _Part) -> list[_Part]:
-    """Return the items of a list on one line, and what is around them."""
+    """Return the items of a list on one line, and the texts around them."""
     line = part.text
     lead = _LEAD.match(line)
     start, end = lead.end() if lead else 0, len(line.rstrip(_BETWEEN))

@@ -64,9 +64,9 @@ _RANDOM: Final = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{8,}\Z")
 
 
 def credentials(text: str, prose: int | None = None) -> Iterator[tuple[str, int, int]]:
-    """Yield what looks like a credential in *text*: what it is, where it starts and ends.
+    """Yield each text in *text* that looks like a credential: its kind, start and end.
 
-    From *prose* on it is text for people, whose passwords are examples.
+    From the index *prose* on the text is prose for people, whose passwords are examples.
     """
     small = text.lower()
     found: list[tuple[int, int, str]] = []
@@ -86,7 +86,7 @@ def credentials(text: str, prose: int | None = None) -> Iterator[tuple[str, int,
 
 
 def masked(text: str) -> str:
-    """Return *text*, as long as it is and in as many lines, with stars for every credential."""
+    """Return *text* with stars for every credential; its length and its lines stay the same."""
     return _short(text) if len(text) <= _SHORT else _starred(text)
 
 
@@ -99,7 +99,7 @@ def _starred(text: str) -> str:
     return text
 
 
-# The same rules are shown over and over.
+# The same few rules are shown many times.
 _short = lru_cache(maxsize=4096)(_starred)
 
 

@@ -1,4 +1,4 @@
-"""What a rule says and what an answer is, in the order of what they grant."""
+"""The effects of rules and of decisions, from the strictest to the one that grants most."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from policy.core.values import Final, NoReturn
 
 
 class Effect(enum.StrEnum):
-    """``DENY < ASK < ALLOW``: what a rule says, and what an answer is.
+    """``DENY < ASK < ALLOW``: the effect of a rule, and of a decision.
 
     An effect equals its text, as in ``decision.effect == "deny"``; what compares as less grants
     less, and ``&`` gives the stricter of two. It is neither true nor false.

@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def place(self) -> Place:
-        """Where it is."""
+        """The place of the finding."""
         return self.span.place if self.span else Place(self.file or "<policy>")
 
     @classmethod

@@ -25,7 +25,7 @@ def alive(reference: ReferenceType[_V]) -> _V:
 
 @frozen(cache_hash=True)
 class Key:
-    """What things have in common, however much that is: hashed once."""
+    """A key of any size for a dictionary, whose hash is computed once."""
 
     value: object
 
@@ -85,7 +85,7 @@ def never_at_the_end() -> None:
 
 
 class OnDemand(Mapping[str, _V], Generic[_V]):
-    """What *build* makes of each of *names*, in their order, each built once at most.
+    """A mapping from *names* to the values that *build* makes of them, each at first use.
 
     *build* must not fail: what can be wrong with files is found when they are read.
     """

@@ -1,6 +1,6 @@
 """The host and the path of a URL that every program reads alike.
 
-What browsers alone take for a host, as in ``http://0x7f.1``, is none here.
+A text that only browsers read as a host, as in ``http://0x7f.1``, is no host here.
 
     >>> read_url("https://user@Example.COM:8443/docs?x")
     ('example.com', '/docs')
@@ -18,7 +18,7 @@ from policy.core.values import Final
 _SCHEMES: Final = frozenset({"http", "https", "ws", "wss", "ftp"})
 _AMBIGUOUS: Final = re.compile(r"[\\\s\x00-\x1f\x7f]|//[^/?#]*(?:%|\][^:/?#])")
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\"#%/:<>?@\[\\\]^`{|}\x7f]")
-# Letters that the standard of browsers reads otherwise than the older one, which Python has.
+# Letters that browsers read by a newer standard than the one in Python.
 _OTHER_IN_IDNA: Final = frozenset("\xdf\u1e9e\u03c2\u200c\u200d")
 _NUMERIC: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?")
 _ADDRESS: Final = re.compile(r"(?:(?:[1-9]?[0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])(?:\.(?!\Z)|\Z)){4}")
@@ -38,7 +38,7 @@ def read_url(text: str) -> tuple[str, str] | None:
 
 
 def _name(host: str) -> str | None:
-    """Return a host in letters of ASCII. Raises ValueError where there is no such name."""
+    """Return a host in ASCII letters, or None; raises ValueError if it cannot be encoded."""
     if ":" in host:
         return sixth_address(host)
     if not host.isascii():

@@ -14,12 +14,12 @@ from functools import cached_property
 from policy.commands.knowledge import Shell
 from policy.core.values import Any, Final, field, frozen
 
-# A number as a text: the kinds of texts that hosts take for one.
+# The texts that hosts accept as a number.
 _NUMERAL: Final = r"\s*[-+]?[0-9]+(?:\.[0-9]+)?\s*"
 
 
 class InputKind(enum.Enum):
-    """What the value of an argument is."""
+    """The kind of value that an argument takes."""
 
     TEXT = "text"
     FLAG = "flag"  # true or false, or a word that says so
@@ -35,7 +35,7 @@ class InputKind(enum.Enum):
 
 @frozen
 class Input:
-    """What an argument of a call may be."""
+    """The values that an argument of a call may have."""
 
     name: str  # of the argument
     kind: InputKind = InputKind.TEXT  # of its value
@@ -47,7 +47,7 @@ class Input:
 
     @property
     def type(self) -> type | None:
-        """The type of which every value may be given; None where some may not."""
+        """The type whose every value is valid; None if some values of it are not."""
         if self.kind is InputKind.TEXT:
             return None if self.words or self.spelling else str
         if self.kind is InputKind.NUMBER:
@@ -55,7 +55,7 @@ class Input:
         return bool if self.kind is InputKind.FLAG else None
 
     def takes(self, value: object) -> bool:
-        """Return whether the argument may be *value*."""
+        """Return whether *value* is valid for the argument."""
         match self.kind:
             case InputKind.TEXT:
                 if not isinstance(value, str) or (self.words and value not in self.words):
@@ -106,13 +106,13 @@ def _is_made(value: object, kind: InputKind) -> bool:
 
 @frozen(cache_hash=True)
 class Inputs:
-    """What the arguments of a call of one tool may be."""
+    """The values that the arguments of one tool may have."""
 
     each: tuple[Input, ...]  # of them
     closed: bool = False  # whether a call may have no others
 
     def takes(self, call: Mapping[str, object]) -> bool:
-        """Return whether every argument of *call* is what it may be; one that is lacking is."""
+        """Return whether every argument of *call* has a valid value; arguments may be missing."""
         for name, value in call.items():
             found = self._named.get(name)
             if not (found.takes(value) if found else not self.closed):
@@ -125,7 +125,7 @@ class Inputs:
 
     @cached_property
     def types(self) -> dict[str, type]:
-        """Arguments that may be every value of a type, and that type."""
+        """The arguments for which every value of one type is valid -> that type."""
         return {each.name: each.type for each in self.each if each.type}
 
 
@@ -154,20 +154,20 @@ class ArgumentKind(enum.Enum):
 
 @frozen
 class Argument:
-    """To which argument of a call a specifier applies."""
+    """The argument of a call that a specifier applies to."""
 
     kind: ArgumentKind  # how it is read
-    # The names it goes by. Several of them in one call must agree. None of them named: the only
-    # text among the arguments.
+    # Its names. If a call has several of them, they must agree. Without names, it is the only text
+    # among the arguments.
     fields: tuple[str, ...]
-    # What a call without it means, or None when such a call cannot be read (and is denied where a
-    # rule might apply to it).
+    # Its value if a call lacks it; None if such a call cannot be read (and is denied if a rule
+    # might apply to it).
     absent: str | None = None
     # Other arguments that a rule can name as ``name:value``. Where none is listed, rules about a
     # text can name any.
     parameters: frozenset[str] = frozenset()
     trimmed: bool = False  # whether blanks around a path are no part of it
-    # Whether a URL is one that programs read differently too, and means what it does to a browser.
+    # Whether a URL that programs read differently is accepted too, as a browser reads it.
     browsed: bool = False
 
     def has(self, name: str) -> bool:
@@ -191,14 +191,14 @@ class Dialect:
     cwd: str = "/@project"  # the folder relative paths are relative to, canonical
     home: str = "/@home"  # the folder that ``~`` means, canonical
     fold: bool = False  # whether the case of paths is ignored
-    # Folders, canonical, that a path is below only in their own letters all the same.
+    # Canonical folders whose names keep their case: a path in other letters is not below them.
     cased: tuple[str, ...] = ()
-    # Names of files that are links, canonical, and what each leads to.
+    # Canonical names of links, and the path that each leads to.
     links: tuple[tuple[str, str], ...] = ()
-    # Whether a file below ``/proc/self/cwd`` or ``/proc/self/root`` is judged by its own name too,
-    # and gets what is stricter.
+    # Whether a file below ``/proc/self/cwd`` or ``/proc/self/root`` is decided by its real name
+    # too; the stricter outcome counts.
     processes: bool = False
-    # Aliases of PowerShell commands, and what they stand for.
+    # Alias of a PowerShell command -> that command.
     commands: Mapping[str, str] = field(hash=False, factory=dict)
     # Whether the host refuses a call whose arguments it cannot read before it asks any rule.
     checks: bool = False
@@ -210,8 +210,8 @@ class Dialect:
     # names does not.
     fold_names: bool = False
     aliased: bool = True  # whether a pattern over names also matches the other names of a tool
-    # Canonical tool name -> what its arguments may be; a call with another value is denied,
-    # whatever rules say.
+    # Canonical tool name -> the valid values of its arguments; a call with another value is
+    # denied, whatever the rules are.
     inputs: Mapping[str, Inputs] = field(hash=False, factory=dict)
 
     def canonical(self, tool: str) -> str:
@@ -221,11 +221,11 @@ class Dialect:
         return self.aliases.get(tool, tool)
 
     def key(self, tool: str) -> str:
-        """Return what rules that name *tool* are found by."""
+        """Return the key by which rules that name *tool* are found."""
         name = self.canonical(tool)
         if not self.fold_names:
             return name
-        # Hosts that fold names fold the letters of ASCII.
+        # Hosts that ignore the case of names do so for ASCII letters alone.
         return "".join(c.lower() if c.isascii() else c for c in name)
 
     def argument(self, tool: str) -> Argument:

@@ -45,7 +45,7 @@ class TriedRules:
     def standings(
         self, table: Table, marks: set[_Mark], effort: Effort
     ) -> dict[_Mark, RuleStanding]:
-        """Return the standing of some rules of a table: live, dead or undecided."""
+        """Return the standing of some rules of a table, such as live or shadowed."""
         keys = self.keys(table, marks)
         found = {mark: self._standings[key] for mark, key in keys.items() if key in self._standings}
         left = keys.keys() - found.keys()
