@@ -1,8 +1,8 @@
 """Exactly which calls of one tool two tables decide differently, with a witness for each.
 
 The argument that rules are about is the text of the comparison (`policy.compare.pair`).
-Other arguments that rules name are told apart first: one case for each set of values that the same
-rules match. Calls whose argument cannot be read, or is too long, are one case more.
+Other arguments that rules name are split into cases first: one for each set of values that the
+same rules match. Calls whose argument cannot be read, or is too long, are one more case.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MEANINGS: Final[WeakKeyDictionary[Row, Key]] = WeakKeyDictionary()
 
 
 def meaning(row: Row) -> Key:
-    """Return all that decides, for every call, what *row* grants."""
+    """Return a key of all that determines what *row* grants to every call."""
     found = _MEANINGS.get(row)
     if found is None:
         dialect = row.ruleset.dialect
@@ -71,23 +71,23 @@ def _is_alone(row: Row) -> bool:
 
 
 def _opens(row: Row) -> tuple[bool, bool]:
-    """Return whether *row* is of the files that a command reads, or writes."""
+    """Return whether *row* decides the files that a command reads, and those that it writes."""
     files = row.ruleset.dialect.shell.files
     return row.tool in (files.reads, files.input), row.tool in (files.writes, files.output)
 
 
 def _columns(entries: Sequence[Entry]) -> tuple[tuple[object, ...], ...]:
-    """Return what counts of entries, a tuple for each kind of thing: of each it would take more."""
+    """Return the attributes of entries that count, a tuple for each: this takes little memory."""
     columns = zip(*map(_COUNTING, entries), strict=True) if entries else _NONE
     patterns, fields, effects, reasons, places, forms = columns
     return patterns, fields, effects, reasons, tuple([place is None for place in places]), forms
 
 
 def manner(row: Row) -> object:
-    """Return how *row* reads a call, equal for rows that read every call alike.
+    """Return a key that rows share if they read every call in the same way.
 
-    Left out is which folders have letters of their own (`policy.compare.paths`), where
-    any has: else a host does not tell them from others.
+    The key has whether any folders are case-sensitive, and leaves out which ones they are: they
+    are compared by themselves (`policy.compare.paths`).
     """
     dialect, argument = row.ruleset.dialect, row.argument
     match argument.kind:
@@ -102,8 +102,8 @@ def manner(row: Row) -> object:
 
 @lru_cache(maxsize=256)
 def _read_alike(dialect: Dialect) -> Dialect:
-    # What a command opens is decided too, below the folders there are: as calls of other tools.
-    # And what runs without a rule is a comparison of its own.
+    # The files that a command opens are decided too, as calls of other tools.
+    # And auto-allowed commands have a comparison of their own.
     shell = dialect.shell
     if not shell.traced:
         shell = evolve(shell, programs=_opening(shell.programs))
@@ -115,15 +115,15 @@ def _opening(programs: Programs) -> Programs:
     return Programs({name: program.opening for name, program in programs.items()})
 
 
-# Lines on both sides -> what they decide differently; and names of tools also.
+# Lines of both sides -> what they decide differently; also names of tools.
 Known = dict[object, Any]
 
 
 @values.frozen(eq=False)
 class Calls:
-    """Calls that are decided differently, and *why* there may be more.
+    """Calls that are decided differently, and the reasons *why* there may be more.
 
-    What rows say of them is remembered: most tables share most of their rows.
+    The outcomes of rows are remembered: most tables share most of their rows.
     """
 
     calls: tuple[Call, ...]
@@ -131,32 +131,32 @@ class Calls:
     _said: dict[Row, tuple[Outcome, ...]] = values.field(factory=dict)
 
     def said(self, row: Row) -> tuple[Outcome, ...]:
-        """Return what *row* says of each call."""
+        """Return the outcome that *row* gives each call."""
         said = self._said.get(row)
         if said is None:
             said = self._said[row] = tuple([row.outcome(call) for call in self.calls])
         return said
 
     def decided(self, lookup: Lookup) -> list[Decision]:
-        """Return what each call gets."""
+        """Return the decision of *lookup* on each call."""
         if lookup.constant is not None:
             return [lookup.constant] * len(self.calls)
         by_row = [self.said(row) for row, _ in lookup.rows]
         return [lookup.combined(outcomes) for outcomes in zip(*by_row, strict=True)]
 
     def differences(self, tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
-        """Yield what each call of *tool* gets of both sides, alike ones once."""
+        """Yield a difference for each call of *tool*, those with the same decisions once."""
         seen: set[tuple[int, int]] = set()
         sides = (self.decided(lookup) for lookup in (before, after))
         for call, was, now in zip(self.calls, *sides, strict=True):
-            both = id(was), id(now)  # a lookup gives one decision for what is said alike
+            both = id(was), id(now)  # a lookup gives one decision for equal outcomes
             if both not in seen:
                 seen.add(both)
                 yield Difference(tool, call, was, now)
 
 
 def key_of(before: Lookup, after: Lookup) -> object:
-    """Return all that decides what two lookups grant."""
+    """Return a key of all that determines what two lookups grant."""
     return tuple(
         (lookup.floor, tuple(meaning(row) for row, _ in lookup.rows)) for lookup in (before, after)
     )
@@ -195,11 +195,11 @@ def compare(
 
     Args:
         tool: its name.
-        before: what one table says of it.
-        after: what the other says.
-        known: what was found so far. Tools and agents share most of their lines:
-            where the same lines meet again, the calls are asked, not searched for.
-        wanted: a difference after which no others need be looked for.
+        before: the lookup of one table.
+        after: the lookup of the other table.
+        known: the results so far. Tools and agents share most of their lines: where the
+            same lines meet again, both sides decide the known calls without a search.
+        wanted: a test for a difference that ends the search.
 
     """
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
@@ -238,7 +238,7 @@ def compare(
 def _by_kinds(
     tool: str, lookups: tuple[Lookup, Lookup], kinds: Iterable[ArgumentKind], known: Known
 ) -> Comparison:
-    """Return the differences that the rows of one kind have and all of the rows have as well."""
+    """Return the differences of the rows of each kind that are differences of all rows too."""
     found: dict[object, Difference] = {}
     for kind in kinds:
         sides = [[row for row, _ in side.rows if row.argument.kind is kind] for side in lookups]
@@ -256,7 +256,7 @@ def _by_kinds(
 def _differing(
     tool: str, before: Lookup, after: Lookup, known: Known, why: dict[str, None]
 ) -> Iterator[Difference]:
-    """Yield every difference, and add to *why* there may be more once they are all told."""
+    """Yield every difference; add to *why* the reasons why there may be more."""
     rows = [row for lookup in (before, after) for row, _ in lookup.rows]
     if len({manner(row) for row in rows}) > 1:
         why[DIFFERENT_KINDS] = None
@@ -295,7 +295,7 @@ def _differing(
 def _of_commands(
     pair: CommandPair, known: Known, effects: Collection[Effects], why: dict[str, None]
 ) -> Iterator[Difference]:
-    """Yield every difference of commands; *effects* are those that were found so far."""
+    """Yield every difference of commands; *effects* are the changes found so far."""
     yield from pair.differences()
     yield from formed_commands(pair)
     yield from auto_allowed_differences(pair)
@@ -307,7 +307,7 @@ def _of_commands(
 
 
 def _in_background(tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
-    """Yield that background commands change, where all others are allowed on both sides."""
+    """Yield differences of background commands, where both sides allow all other commands."""
     lookups = before, after
     rows = [row for side in lookups for row, _ in side.rows if row.argument.kind in _OPENING]
     if not rows or not all(map(_allows_any, lookups)):
@@ -325,7 +325,7 @@ def _in_background(tool: str, before: Lookup, after: Lookup) -> Iterator[Differe
 
 
 def _allows_any(lookup: Lookup) -> bool:
-    """Whether all commands are allowed of which no line says something else."""
+    """Whether every command that no line decides is allowed."""
     if lookup.constant is not None:
         return lookup.constant.effect is Effect.ALLOW
     return all(row.default.effect is Effect.ALLOW for row, _ in lookup.rows)
@@ -334,7 +334,7 @@ def _allows_any(lookup: Lookup) -> bool:
 def _of_paths(
     pair: ToolPair, effects: Collection[Effects], why: Mapping[str, None]
 ) -> Iterator[Difference]:
-    """Yield the same of paths."""
+    """Yield every difference of paths; *effects* are the changes found so far."""
     yield from pair.differences()
     yield from formed_paths(pair)
     if DIFFERENT_KINDS not in why:  # or the letters of a folder are the least of it
@@ -344,7 +344,7 @@ def _of_paths(
 def _opened(
     before: Lookup, after: Lookup, known: Known, why: dict[str, None]
 ) -> dict[str, list[Difference]]:
-    """Return how both sides decide files that commands may open, by tools with other lines."""
+    """Return the differences of files that commands may open, by tools whose lines differ."""
     rows = [[row for row, _ in lookup.rows] for lookup in (before, after)]
     shell = rows[0][0].ruleset.dialect.shell if rows[0] else rows[1][0].ruleset.dialect.shell
     whole = any(grants_whole(row) for side in rows for row in side)
@@ -362,7 +362,7 @@ def _opened(
 
 
 def _shapes(rows: Sequence[Row]) -> list[CallShape] | None:
-    """Return the calls that must be told apart; None when these are too many."""
+    """Return the shapes of calls to compare one by one; None when these are too many."""
     entries = [entry for row in rows for entry in row.entries]
     argument = rows[0].argument
     cases = parameter_cases(
@@ -377,7 +377,7 @@ def _shapes(rows: Sequence[Row]) -> list[CallShape] | None:
 
 
 def _dialect(rows: Sequence[Row]) -> Dialect:
-    """Return how rows read calls, with the folders that any of them knows."""
+    """Return the dialect of rows, with the case-sensitive folders of all of them."""
     dialects = [row.ruleset.dialect for row in rows]
     folders = dict.fromkeys(folder for dialect in dialects for folder in dialect.cased)
     return evolve(dialects[0], cased=tuple(folders))

@@ -42,15 +42,15 @@ __all__ = [
 ]
 
 
-# Spellings of one name that are told apart before the answer is no longer exact.
+# How many spellings of one name are compared before the answer is inexact.
 _SPELLINGS: Final = 256
 
-# Stands for every tool that no rule applies to.
+# The name that represents every tool to which no rule applies.
 OTHER_TOOL = "OtherTool"
 
 
 def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
-    """Return names that stand for all tools, and whether they really stand for all."""
+    """Return names that represent all tools, and whether they surely represent all."""
     names: dict[str, None] = {}
     globs: dict[str, None] = {}
     for rules in sets:
@@ -67,7 +67,7 @@ def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
 
 @lru_cache(maxsize=1024)  # most agents of a project share their globs
 def further_tools(globs: frozenset[str], names: frozenset[str]) -> tuple[tuple[str, ...], bool]:
-    """Return a name for each set of globs that share one which is not among *names*."""
+    """Return a name for each set of globs that match one outside *names*, and whether exact."""
     patterns = [glob_pattern(glob) for glob in sorted(globs)]
     found, exact = classes(patterns, names)
     if OTHER_TOOL not in names:
@@ -84,14 +84,14 @@ def glob_pattern(glob: str) -> Pattern:
 
 @frozen
 class Tools:
-    """The tools that some rule sets tell apart.
+    """The tools that some rule sets distinguish.
 
     Attributes:
-        special: those that are compared one by one, as rules name them.
-        spelled: the same in every spelling that matters.
-        exact: whether those are all.
-        by_class: whether all names that rules give are special, and of others one for each
-            set of globs is compared: where globs have arguments, and hosts ignore case.
+        special: the tools that are compared one by one, as rules name them.
+        spelled: the special tools in every spelling that matters.
+        exact: whether *spelled* has all such spellings.
+        by_class: whether all names in rules are special, and one other name for each set of
+            globs is compared: where globs have arguments, or hosts ignore case.
 
     """
 
@@ -128,7 +128,7 @@ class Tools:
                 exact &= len(found) < _SPELLINGS
         if len({dialect.loose for dialect in dialects}) > 1:
             exact &= not by_class
-            # Some see a name as written, others what is left of it.
+            # Some hosts read a name as written, others trim it.
             written = [rules for rules in speaking if not rules.dialect.loose]
             for rules in written:
                 odd = (n for n in rules.names if any(d.canonical(n) != n for d in dialects))
@@ -142,7 +142,7 @@ _Reached = dict[object, tuple[str, tuple[AutomatonState, ...]]]
 
 
 def _spellings(name: str, globs: Sequence[str]) -> list[str]:
-    """Return *name* in each mixture of cases that *globs* tell apart; at most `_SPELLINGS`."""
+    """Return *name* in each mixture of cases that *globs* distinguish; at most `_SPELLINGS`."""
     patterns = [glob_pattern(glob) for glob in globs]
     reached: _Reached = {(): ("", tuple(p.automaton.start for p in patterns))}
     for letter in name:
@@ -158,7 +158,7 @@ def _spellings(name: str, globs: Sequence[str]) -> list[str]:
 
 
 def loosely(name: str) -> str:
-    """Return another name that is the same to a host which reads names loosely."""
+    """Return another spelling of *name* for a host that reads names loosely."""
     return name + " "
 
 
@@ -175,9 +175,9 @@ def compare_others(
     """Return how calls of all tools that are not special are decided differently.
 
     Args:
-        sides: the rule sets whose meet was asked, and those whose meet is asked now.
-        tools: those that are special to any of them.
-        look_up: what each side says of a tool.
+        sides: the rule sets of each side; a side is their meet.
+        tools: the tools that are special to any of the rule sets.
+        look_up: a function for each side that returns the lookup of a tool.
         known: as for `compare`.
 
     """
@@ -192,7 +192,7 @@ def compare_others(
         seen = [[_view(ref(r), tools.special, spell is str) for r in sets] for sets in sides]
         if all(any(_says_all(view, Effect.DENY) for view in views) for views in seen):
             continue
-        # A set that says nothing of these tools leaves what the others decide differently.
+        # A set that allows all these tools does not change the decisions of the others.
         views = tuple(
             tuple(view for view in each if not _says_all(view, Effect.ALLOW)) for each in seen
         )
@@ -233,9 +233,9 @@ def _readable(name: str) -> Iterator[str]:
 
 @lru_cache(maxsize=256)  # links of a chain share most of their sets
 def _view(rules: ReferenceType[RuleSet], special: frozenset[str], as_written: bool) -> View:  # noqa: FBT001  # cached
-    """Return *rules* as a list over names of tools, by a line in front alike for *special* ones.
+    """Return *rules* as a list over names of tools, after a line for each *special* tool.
 
-    Unless names are *as_written*, those of rules that take them literally are left out.
+    Unless names are *as_written*, the list has no names of rules that take names literally.
     """
     seen = alive(rules)
     dialect = seen.dialect
@@ -252,7 +252,7 @@ def _view(rules: ReferenceType[RuleSet], special: frozenset[str], as_written: bo
         reason, rule, place = entry.reason, entry.rule, entry.place
         line = Entry(tool, entry.effect, pattern, reason=reason, rule=rule, place=place)
         lines.append(line)
-    # Agents that are given other special tools say the same of the others.
+    # Lists that differ in special tools alone give the other tools the same effects.
     view = View(PatternKind.TEXT, tuple(lines), seen.default, shared=len(special))
     key = tuple((e.pattern, e.effect, e.reason, e.place is None) for e in lines)
     return _VIEWS.setdefault((key, view.default, view.shared, dialect), view)
@@ -267,7 +267,7 @@ def _says_all(view: View, effect: Effect) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _name(tool: str, *, fold: bool) -> Pattern:
-    """Return the pattern of the names that *tool* stands for."""
+    """Return the pattern of the names that a tool name or glob in a rule matches."""
     if is_glob(tool):
         return glob_pattern(tool)
     return Pattern.of(PatternKind.TEXT, map(_either_case, tool)) if fold else Pattern.exactly(tool)
@@ -279,10 +279,10 @@ def _either_case(letter: str) -> Token:
 
 
 def _names_of_tools(speaking: Iterable[RuleSet], *, loose: bool) -> Domain:
-    """Return the names to look for."""
+    """Return the domain of tool names to search."""
     start, inside, blank = {"": "name"}, {"": "name"}, {"": "name"}
     if loose:
-        # What is left of a name: no blanks around it, no parenthesis, no capital.
+        # A trimmed name has no blanks around it, no parenthesis and no capital.
         letters = {letter for rules in speaking for tool in rules.by_tool for letter in tool}
         odd = {"(", *(letter for letter in letters if letter.lower() != letter)}
         for state in (start, inside, blank):
@@ -303,12 +303,12 @@ def compare_meets(
 ) -> Comparison:
     """Return how calls are decided differently by two meets.
 
-    Decisions name no table, and numbers for links: equal where links are.
+    Decisions name no table, and have numbers in place of links: equal where links are equal.
 
     Args:
-        before: the rule sets of one, each with the links that it belongs to.
-        after: those of the other.
-        known: what was found so far, of these or of others; what is found here is added.
+        before: the rule sets of one meet, each with the links that it belongs to.
+        after: the rule sets of the other meet.
+        known: the results so far, of any meets; new results are added.
 
     """
     sets = [[rules for rules, _ in one] for one in (before, after)]
@@ -319,7 +319,7 @@ def compare_meets(
     tools = Tools.of(chain(*sets))
     found: list[Difference] = []
     why = dict.fromkeys(() if tools.exact else (MANY_NAMES,))
-    # What both share cannot tell them apart.
+    # The rule sets that both meets share make no difference.
     alone = [[rules for rules in one if rules not in two] for one, two in permutations(sets)]
     for tool in tools.spelled:
         effects = [_constant(rules, tool) for rules in alone]
@@ -338,7 +338,7 @@ def compare_meets(
 
 
 class _Meet:
-    """What rule sets say of tools, one lookup for all meets that say the same."""
+    """The lookups of a meet of rule sets, shared with all meets that decide the same way."""
 
     def __init__(self, sets: Sequence[Linked], known: Known) -> None:
         self._sets = sets
@@ -348,7 +348,7 @@ class _Meet:
         self._numbers: dict[tuple[int, ...], tuple[tuple[str, str], ...]] = {}
 
     def lookup(self, tool: str) -> Lookup:
-        """Return what the sets say of *tool*."""
+        """Return the lookup of *tool* in all rule sets of the meet."""
         rows = [rules.row(tool) for rules, _ in self._sets]
         places = tuple(range(len(rows)))
         if any(row.constant is None for row in rows):
@@ -373,7 +373,7 @@ class _Meet:
         return tuple((str(first.index(each[:1])), str(whole.index(each))) for each in whole)
 
     def _says(self, row: Row) -> object:
-        """Return what a row says, the same object for all that say the same."""
+        """Return a key of what a row decides: one object for all rows that decide the same."""
         one = row.constant
         key = _Meet, row if one is None else (one.effect, one.reason, one.entries, row.inputs)
         found = self._said[row] = self._known.setdefault(key, Key(key))
@@ -381,7 +381,7 @@ class _Meet:
 
 
 def _constant(sets: Iterable[RuleSet], tool: str) -> Effect | None:
-    """Return the effect that all calls of *tool* get of some rule sets, if it is one."""
+    """Return the effect that rule sets give all calls of *tool*; None if calls may differ."""
     strictest = Effect.ALLOW
     for rules in sets:
         outcome = rules.row(tool).constant
@@ -401,9 +401,9 @@ def differences(old: Table, new: Table, known: Known | None = None) -> Compariso
 
     Args:
         old: one table.
-        new: the other.
-        known: what comparisons of other tables found, which share some of their
-            lines with these; what is found here is added.
+        new: the other table.
+        known: the results for other tables that share some of their lines with these;
+            new results are added.
 
     """
     found = compare_meets(old.use.linked, new.use.linked, known)
@@ -420,16 +420,16 @@ def decided(old: Table, new: Table, difference: Difference) -> Difference:
 
 
 def internal_tools(dialects: Iterable[Dialect]) -> frozenset[str]:
-    """Return the names that no call has: those of what shell commands do to files."""
+    """Return the tool names that no call has: names for what shell commands do to files."""
     return frozenset[str]().union(*(dialect.shell.files.inner for dialect in dialects))
 
 
 def is_idle(difference: Difference, *, checked: bool = False) -> bool:
-    """Return whether a call differs that cannot be read, and that neither side allows.
+    """Return whether a difference is of an unreadable call that neither side allows.
 
     Args:
-        difference: of two tables.
-        checked: whether their host refuses such calls unread, whatever either says.
+        difference: a difference of two tables.
+        checked: whether their host refuses such calls unread, whatever the tables decide.
 
     """
     if Reason.MALFORMED not in (difference.before.reason, difference.after.reason):
@@ -438,7 +438,7 @@ def is_idle(difference: Difference, *, checked: bool = False) -> bool:
 
 
 def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference, ...]:
-    """Return the differences of *tables* that are worth telling, each once."""
+    """Return the differences of *tables* that are worth reporting, each once."""
     dialects = {part.rules.dialect for table in tables for part in table.use.parts}
     internal = internal_tools(dialects)
     checked = bool(dialects) and all(dialect.checks for dialect in dialects)
@@ -462,7 +462,7 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
 
 
 def _plain(decision: Decision) -> Decision:
-    """Return what a call gets where a host asks for it by a line of its own, as if by none."""
+    """Return a decision without its rules where the host asks by a line of its own."""
     is_asked = decision.reason is Reason.DEFAULT and decision.effect is Effect.ASK
     if not is_asked or any(rule.place is not None for rule in decision.because):
         return decision

@@ -1,4 +1,4 @@
-"""Calls that show a difference: what a text stands for, and the call that people would make."""
+"""Witnesses, which are calls that show a difference: from a text, and as people write them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 Call = dict[str, object]
 
-# Of these what cannot be read counts as empty.
+# Arguments of these kinds count as empty where they cannot be read.
 _EMPTY_IF_UNREAD: Final = frozenset(
     (ArgumentKind.LENIENT, ArgumentKind.FILES, ArgumentKind.JOINED, ArgumentKind.JSON)
 )
@@ -52,8 +52,8 @@ class CallShape:
     """Calls of one tool that differ in one text only.
 
     Attributes:
-        dialect: how the host reads them.
-        argument: what rules apply to.
+        dialect: how the host reads the calls.
+        argument: the argument that rules apply to.
         parameters: other arguments, the same in all of these calls.
         sole: the one argument of a call that has no other, of a tool that no one described:
             a rule that names it and one that does not apply to the same text.
@@ -77,7 +77,7 @@ class CallShape:
         cases: Iterable[Mapping[str, str]],
         named: Iterable[str],
     ) -> list[CallShape]:
-        """Return the shapes of all calls that can be read, by what their parameters are."""
+        """Return the shapes of all calls that can be read, for the cases of their parameters."""
         names = sorted(named)
         shapes = [cls(dialect, argument, case, named=frozenset(names)) for case in cases]
         if argument.kind is ArgumentKind.TEXT and not argument.fields:
@@ -101,12 +101,12 @@ class CallShape:
 
     @property
     def wider(self) -> Domain | None:
-        """All texts that are possible, where these are more."""
+        """All possible texts, where *domain* is only some of them."""
         return BRACED if self.argument.kind is ArgumentKind.JSON or self._is_whole else None
 
     @property
     def _is_whole(self) -> bool:
-        """Whether the text is that of all arguments, since there are several."""
+        """Whether the text is the JSON of all arguments, since there are several."""
         return not self.argument.fields and bool(self.parameters) and not self.sole
 
     @property
@@ -138,10 +138,10 @@ class CallShape:
         return {**witness_call(self.dialect, self.argument, text), **self.parameters}
 
     def readable(self, text: str) -> Iterator[str]:
-        """Yield texts that people can read and that may stand for *text*, the best first."""
+        """Yield readable texts to try in place of *text*, the best first."""
         if self.argument.kind is ArgumentKind.PATH and not self.behind:
-            # A file has a name, what may be left out is a folder; and people think of the
-            # folder they are in.
+            # A file has a name, and an argument that may be absent is a folder; people write
+            # paths in the folder they are in.
             name = "notes.txt" if self.argument.absent is None else ""
             named = text + name if text.endswith("/") else text or f"/{name}"
             cwd = folded(self.dialect.cwd) if self.dialect.fold else self.dialect.cwd
@@ -155,7 +155,7 @@ class CallShape:
     def unreadable(self) -> Call | None:
         """Return a call whose argument cannot be read, or None where there is none.
 
-        All such calls are decided alike, those that are too long included.
+        All such calls get the same decision, and so do calls that are too long.
         """
         match self.argument:
             case Argument(kind=ArgumentKind.TEXT, fields=()):
@@ -223,8 +223,8 @@ def _in_own_letters(dialect: Dialect, path: str) -> str:
     return path
 
 
-# What a call gets before and after. A reviewer is told every pair that some call has: that a call
-# which was denied runs unasked now is another thing than that a person is asked.
+# The effects of a call before and after. A comparison reports every pair that some call has: from
+# denied to allowed is another change than from denied to asked.
 Effects = tuple[Effect, Effect]
 
 CHANGES: Final = frozenset((one, other) for one, other in product(Effect, Effect) if one != other)
@@ -236,9 +236,9 @@ class Difference:
 
     Attributes:
         tool: its name.
-        call: the witness; both decisions are of it.
-        before: what it got.
-        after: what it gets.
+        call: the witness, on which both decisions are.
+        before: the decision of the first side.
+        after: the decision of the other side.
 
     """
 
@@ -249,26 +249,26 @@ class Difference:
 
     @property
     def effects(self) -> Effects:
-        """What both decisions come to."""
+        """The effects of both decisions."""
         return self.before.effect, self.after.effect
 
     @property
     def widened(self) -> bool:
-        """Whether more is granted than before."""
+        """Whether the call is granted more than before."""
         return self.before.effect < self.after.effect
 
     def is_like(self, effects: Effects) -> bool:
-        """Whether it grants more where a change with these effects does, or less."""
+        """Whether the difference and a change with these *effects* have the same direction."""
         return self.widened is (effects[0] < effects[1])
 
 
 def signature(found: Difference) -> object:
-    """Return what tells differences apart: what each decision comes to, and by which rules."""
+    """Return a key that distinguishes differences: the effects and the rules of both decisions."""
     return *found.effects, found.before.because, found.after.because
 
 
 def _written(found: Difference) -> object:
-    """Return the same by the rules that a file has."""
+    """Return the same key, with only the rules that a file has."""
     by_rules = (
         tuple(because for because in decision.because if because.place is not None)
         for decision in (found.before, found.after)
@@ -282,7 +282,7 @@ def of_direction(*, widened: bool) -> frozenset[Effects]:
 
 
 def weaker(changes: Iterable[Effects]) -> set[Effects]:
-    """Return *changes*, and what is left of them where another part of a command is asked for."""
+    """Return *changes*, and what they become where another part of the command is asked for."""
     return {
         (before & floor, after & floor)
         for before, after in changes
@@ -295,14 +295,14 @@ def stronger(changes: Container[Effects]) -> set[Effects]:
     return {each for each in CHANGES if any(left in changes for left in weaker([each]))}
 
 
-# Of so many differences a better call is looked for: a reader sees fewer.
+# How many differences get a better call: a reader sees fewer.
 _MOST: Final = 100
 
 # Words that people complete rules with.
 _KNOWN: Final = tomllib.loads(Path(__file__).with_name("ordinary.toml").read_text("utf-8"))
 _COMMANDS, _FILES, _WORDS = (_KNOWN[name] for name in ("commands", "files", "words"))
 
-# What searches come up with: short names, and what is odd about a path or a redirection.
+# Marks of calls that a search made up: short names, and odd paths and redirections.
 _FOUND: Final = re.compile(
     r"~\d|worktrees|-x$| &$|<|(?<!echo )(?:^|(?<=[\s/'>]))[a-z0](?=[\s/.'>]|$)"
 )
@@ -312,13 +312,13 @@ _RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)
 
 
 def ordinary(differences: Iterable[Difference], old: Table, new: Table) -> Iterator[Difference]:
-    """Yield differences of two tables, the first ones by the calls that people think of first."""
+    """Yield differences of two tables, the first ones with calls that people would make."""
     for number, difference in enumerate(differences):
         yield _ordinary(difference, old, new) if number < _MOST else difference
 
 
 def _ordinary(difference: Difference, old: Table, new: Table) -> Difference:
-    """Return a difference by the call that people think of first, of those decided like its own."""
+    """Return a difference with a call that people would make and that is decided the same way."""
 
     def decided(call: Call, tool: str = difference.tool) -> Difference:
         lookups = (old.lookup(tool), new.lookup(tool))
@@ -351,12 +351,12 @@ def _ordinary(difference: Difference, old: Table, new: Table) -> Difference:
 
 
 def is_ordinary(call: Call) -> bool:
-    """Return whether people would make a call, rather than a search alone."""
+    """Return whether people would make a call, as opposed to one that a search made up."""
     return not any(isinstance(text, str) and _FOUND.search(text) for text in call.values())
 
 
 def _texts(dialect: Dialect, kind: ArgumentKind, rules: Sequence[str]) -> Iterator[str]:
-    """Yield arguments that rules may match, those of their own words first."""
+    """Yield arguments that rules may match, those with words of the rules first."""
     for rule in rules:
         found = _RULE.fullmatch(rule)
         if found is None:
@@ -388,8 +388,8 @@ def _commands(pattern: str) -> Iterator[str]:
     if "*" in start:
         words = [word for form, word in _KNOWN["stars"].items() if re.search(form, start)]
         words += _KNOWN["programs"] if start[0] == "*" else _WORDS
-        # A star before an option, or at the end of a word, stands for nothing; the last of several
-        # that stands alone needs a word.
+        # A star before an option, or at the end of a word, is left empty; the last of several
+        # that is a word of its own needs a word.
         spare = re.sub(r"\*(?=-)|(?<=\w)\*$", "", start) + f" {_WORDS[0]}" * (start != pattern)
         known = _COMMANDS.get(spare.partition("*")[0].rstrip(), "").split("|")
         first = (*filter(None, known), *words) if "git *" not in start else words
