@@ -22,7 +22,7 @@ _DOCUMENT_END: Final = re.compile(_DATA["shell"]["document_ends"])
 _FIRST: Final = re.compile(r"[|&;]+|[()]|[^\s|&;()]+(?=[\s|&;()]|\Z)")
 _WORDS: Final = re.compile(r"[()]|[^\s;()]+")
 _OPERATOR_AT_END: Final = re.compile(r"(?<!\\)(&&|\|\|?|\|&|[<>])\s*\Z")
-# A quote may stand for itself behind the first of these, and in quotes within the others.
+# A quote may be a plain character after the first of these, and in quotes within the others.
 _OTHER_QUOTES: Final = ("<<", "#", "$'", "${", "$(", "`")
 
 

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["hook"]:
-        # It has an exit status of its own. It starts for every call, so it imports little.
+        # The hook has other exit statuses. It starts for every call, so it imports little.
         hooked: int = import_module("policy.adapters.hook.entry").main(given[1:])
         return hooked
     for stream in (sys.stdout, sys.stderr):

@@ -110,7 +110,7 @@ class Does(enum.Enum):
     __hash__ = object.__hash__
 
 
-# Stands in the text of a clause for what a substitution gives.
+# In the text of a clause, this replaces the output of a substitution.
 HIDDEN_TEXT: Final = "…"
 
 

@@ -31,7 +31,7 @@ PATTERN_CHARACTERS: Final = 8 * 1024
 # One argument of a call, e.g. a command; the table denies a longer one. It exceeds any few
 # patterns together, so that a witness for a claim about patterns is always a possible call.
 CALL_CHARACTERS: Final = 16 * 1024 * 1024
-# Characters one ``[a-z]`` of a path pattern may stand for.
+# Characters that one ``[a-z]`` of a path pattern may match.
 CLASS_CHARACTERS: Final = 256
 # Words, quotes and operators of a command; what has more no rule can grant.
 COMMAND_PIECES: Final = 100_000

@@ -1,4 +1,4 @@
-"""The host and the path of a URL that every program reads alike.
+"""The host and the path of a URL, if every program reads it in the same way.
 
 A text that only browsers read as a host, as in ``http://0x7f.1``, is no host here.
 

@@ -222,7 +222,7 @@ class Chain:
 
     @property
     def table(self) -> Table:
-        """What the last agent may do, all links considered."""
+        """The rights of the last agent, with all links considered."""
         return self.links[-1].table
 
     @cached_property
@@ -232,11 +232,11 @@ class Chain:
     def decide(
         self, tool: str, call: Mapping[str, object] = NO_CALL, *, checked: bool = False
     ) -> Decision:
-        """Return what a call of the last agent gets where it is made (see `Table.decide`)."""
+        """Return the decision for a call of the last agent, in its place (see `Table.decide`)."""
         return self._decider.decide(tool, call, checked=checked)
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
-        """Return what a shell command does, and what each of that gets (see `Table.account`)."""
+        """Return the clauses of a shell command, each with its decision (see `Table.account`)."""
         return self._decider.account(tool, call)
 
     def start_call(

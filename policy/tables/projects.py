@@ -112,7 +112,7 @@ class Projects(Generic[_Project]):
         raise PolicyError(msg, help=f"name one of {places}", file=self.label)
 
     def _named(self, name: str) -> list[tuple[_Project, str]]:
-        """Return every agent that *name* may stand for; a title beats a host beats a bare name."""
+        """Return every agent that *name* may mean, by title, else by host, else by bare name."""
         for qualifiers in ([p.title for p in self.projects], [p.host for p in self.projects]):
             pairs = [(p, f"{one}:") for p, one in zip(self.projects, qualifiers, strict=True)]
             found = [(p, name.removeprefix(one)) for p, one in pairs if name.startswith(one)]

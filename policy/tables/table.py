@@ -248,7 +248,7 @@ class Table:
     def __le__(self, other: Table) -> bool:
         """Return whether *self* grants, and hands on, no more than *other*.
 
-        What is not decided within the budget counts as more.
+        If the comparison exceeds its budget, the answer is no.
         """
         from policy.compare.tables import differences  # noqa: PLC0415  # deciding compares nothing
 
