@@ -142,7 +142,7 @@ def denies_all(lookup: Lookup) -> bool:
     for row, _ in lookup.rows:
         dialect, kind = row.ruleset.dialect, row.argument.kind
         is_known = kind is ArgumentKind.COMMAND and bool(dialect.shell.programs)
-        # Else a host may know more of calls than lines say.
+        # Else the host's knowledge of calls may decide too.
         is_plain = not (is_known or dialect.links or kind is ArgumentKind.POWERSHELL)
         effects = {row.default.effect, *(entry.effect for entry in row.entries)}
         if is_plain and effects == {Effect.DENY}:

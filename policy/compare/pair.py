@@ -312,7 +312,7 @@ class ToolPair(TextPair):
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects
     ) -> Iterable[Difference]:
-        """Return the same as for texts, with no doubt where other arguments make calls unread."""
+        """Return the same, but add no doubt where the call cannot be read for other reasons."""
         asked = self.asked(text)
         is_read = UNREAD.isdisjoint((asked.before.reason, asked.after.reason))
         return super().otherwise(text, chosen, wanted) if is_read else ()

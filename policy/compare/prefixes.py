@@ -21,7 +21,7 @@ _ODD_PROGRAM: Final = frozenset("/=!~?[")
 
 @lru_cache(maxsize=64)  # a host has one or two
 def runners(shell: Shell) -> frozenset[str]:
-    """Return the programs that run what their arguments say."""
+    """Return the programs that run a command given in their arguments."""
     running = {name for name, program in shell.programs.items() if program.runs}
     wrapping = shell.wrapping
     known = {*wrapping.names, *wrapping.transparent, *wrapping.granting}

@@ -225,7 +225,7 @@ class _ChangedLines:
         yield from ((effect, other) if own == 0 else (other, effect) for other in others)
 
     def _granted(self, number: int, pattern: Pattern, effect: Effect) -> Effect:
-        """Return the most that a list grants to commands that a strict line has by another text.
+        """Return the most that a list grants where a strict line matches by another text.
 
         The strict line has *pattern* and *effect*.
         """

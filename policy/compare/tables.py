@@ -67,7 +67,7 @@ def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
 
 @lru_cache(maxsize=1024)  # most agents of a project share their globs
 def further_tools(globs: frozenset[str], names: frozenset[str]) -> tuple[tuple[str, ...], bool]:
-    """Return a name for each set of globs that match one outside *names*, and whether exact."""
+    """Return a name outside *names* for each set of globs that share one; and if these are all."""
     patterns = [glob_pattern(glob) for glob in sorted(globs)]
     found, exact = classes(patterns, names)
     if OTHER_TOOL not in names:
