@@ -94,9 +94,9 @@ class Change:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What identifies the change among those of one chain."""
-        difference = self.difference
-        return self.project, self.readings, self.what, difference.tool, str(difference.call)
+        """What identifies the change among those of one chain, but for the rules that decide."""
+        one = self.difference
+        return self.project, self.readings, self.what, one.tool, str(one.call), one.effects
 
     @property
     def exact(self) -> bool:
