@@ -169,8 +169,10 @@ def _command_lines(rule: RuleText, content: str) -> RuleLines:
         found += rule.lines(["Monitor"], removes=True)
     if ":*" in (prefix or text):
         found += rule.finding("colon-star-not-at-end")
-    if allows and "*" in text and _EXACT_ONLY.match(text):
-        found += rule.finding("exec-wrapper-not-approvable")
+    if allows and "*" in text and (exact_only := _EXACT_ONLY.match(text)):
+        words = exact_only[0].split()  # as `find`, and the option behind its folders
+        command = " ".join(dict.fromkeys((words[0], words[-1])))
+        found += rule.finding("exec-wrapper-not-approvable", command=command)
     return found + _compound(rule, text, is_prefix=is_prefix)
 
 
