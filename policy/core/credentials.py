@@ -17,7 +17,7 @@ REDACTIONS: Final = ("none", "credentials", "all")
 
 # One value in a shell, in JSON or in a program: quoted, with blanks, or plain.
 _VALUE: Final = (
-    r"(?:\\*\"([^\"\\$*{<\n]{4,200}+)(?=\\*\")|'([^'\\$*{<\n]{4,200}+)(?=')"
+    r"(?:\\*\"((?!\s)[^\"\\$*{<\n]{4,200}+)(?=\\*\")|'((?!\s)[^'\\$*{<\n]{4,200}+)(?=')"
     r"|([^\s\"'`$*{}<>&|;()\\,]{4,200}+)(?![$({*]|`[\w$/~-]))"
 )
 _Form = tuple[str, bool, tuple[str, ...], str, Callable[[str], bool]]

@@ -93,6 +93,7 @@ DB_PASSWORD= make
 DB_PASSWORD=your_password make
 DB_PASSWORD=changeme make
 DB_PASSWORD_FILE=/run/secrets/db make
+"Bash(grep -rn \"password=\" src)", "Bash(ls)"
 POSTGRES_PASSWORD=postgres docker compose up
 export GITHUB_TOKEN
 GITHUB_TOKEN=$(gh auth token) make
