@@ -10,7 +10,7 @@ from policy.core import values
 from policy.files.trees import Memory
 from policy.hosts.project import Project
 from policy.hosts.workspace import load_tree
-from policy.tables.chain import Chain, Link, Reading, SpawnDenied, plain_call
+from policy.tables.chain import Chain, Link, Reading, SpawnDenied, usual_spawn_call
 from policy.tables.table import Table
 from tests.strategies import table
 
@@ -105,7 +105,7 @@ class Shifting:
     deepest: int = 3
     name: str = "enforced"
 
-    spawn_call = staticmethod(plain_call)
+    spawn_call = staticmethod(usual_spawn_call)
 
     @property
     def agents(self) -> tuple[str, ...]:

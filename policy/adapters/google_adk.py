@@ -82,8 +82,8 @@ class PolicyPlugin(BasePlugin):
         if runs_code and not guard.granted([_CODE]):
             return LlmResponse(error_code="DENIED", error_message="This agent may not run code.")
         started = {name: _started(tool, agent) for name, tool in llm_request.tools_dict.items()}
-        plain = [name for name, starts in started.items() if starts is None]
-        names = set(guard.offered(plain))
+        tools = [name for name, starts in started.items() if starts is None]
+        names = set(guard.offered(tools))
         for name, starts in started.items():
             tool = llm_request.tools_dict[name]
             if isinstance(tool, (SetModelResponseTool, TransferToAgentTool)):

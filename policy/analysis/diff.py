@@ -25,7 +25,7 @@ from policy.files.opening import is_unreadable
 from policy.files.trees import Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
-from policy.tables.chain import READINGS, plain_call
+from policy.tables.chain import READINGS, usual_spawn_call
 
 # A chain: agents from the root down.
 Names = tuple[str, ...]
@@ -264,7 +264,7 @@ def _started(compared: ComparedChains, names: Names, side: int) -> Difference:
     if len(names) > 1:
         tool, call, there = compared.chain(side, names[:-1]).most_starting(names[-1])
     else:
-        tool, call = plain_call(names[-1])
+        tool, call = usual_spawn_call(names[-1])
         table = compared.chain(side, names).table.hash
         there = Decision(Effect.ALLOW, Reason.DEFAULT, table=table)
     return Difference(tool, call, *((gone, there) if side else (there, gone)))

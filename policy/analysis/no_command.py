@@ -72,9 +72,9 @@ def _missing(text: str, needed: str) -> str:
     """Return what a shell lacks to complete *text*, e.g. *needed*; "" if it is complete."""
     if needed and needed not in _WORDS.findall(text):
         return f"`{needed}`"
-    plain = QUOTED.sub("", text)
+    unquoted = QUOTED.sub("", text)
     if any(mark in text for mark in _OTHER_QUOTES):
         return ""
-    operator = _OPERATOR_AT_END.search(plain)
-    quote = next((each for each in "'\"" if each in plain), "")
+    operator = _OPERATOR_AT_END.search(unquoted)
+    quote = next((each for each in "'\"" if each in unquoted), "")
     return f"`{quote}`" if quote else f"what follows `{operator[1]}`" if operator else ""

@@ -129,8 +129,8 @@ def _lacking(words: list[str], *, is_open: bool) -> Iterator[tuple[str, _Form]]:
         if 0 < place < len(words):
             yield from _lacking(words[place:], is_open=is_open)
         elif wanted:
-            plain = (word[1:-1] if word.startswith("<") else word for word in wanted)
-            yield " ".join(plain).replace("ANY", ANYTHING), form
+            unmarked = (word[1:-1] if word.startswith("<") else word for word in wanted)
+            yield " ".join(unmarked).replace("ANY", ANYTHING), form
 
 
 def _read(form: _Form, words: list[str], *, is_open: bool) -> tuple[int, list[str]] | None:

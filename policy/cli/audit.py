@@ -200,7 +200,7 @@ def _shared(
     for at, column in enumerate(zip(*rows, strict=True)):
         found: list[doc.Text] = [*dict.fromkeys(column)]
         if agents:
-            is_long = len(doc.plain(first[at])) > _SHORT
+            is_long = len(doc.unstyled(first[at])) > _SHORT
             same = doc.Ink(f"as {agents[0].name}", "dim")
             found = [same if is_long and each == first[at] else each for each in found]
         found.sort(key=lambda each: each == NOTHING)
@@ -434,7 +434,7 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
                 span = next(iter(spans(rules).values()), None)
                 places = [a.place for a in project.agents if a.name in group.agents]
                 file = next((place.file for place in places if place), "")
-                code, message = kind.replace(" ", "-"), doc.plain(_gap(group))
+                code, message = kind.replace(" ", "-"), doc.unstyled(_gap(group))
                 found.append(result(code, message, severity, span, file=file))
     return found
 

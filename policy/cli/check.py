@@ -155,12 +155,12 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     decision, chain, instead = answer.decision, answer.chain, answer.instead
     spans = found.spans(decision.because)
     rows: list[tuple[str, doc.Text]] = []
-    plain = decision.because and decision.reason is Reason.RULE and not answer.message
-    if not plain:
+    is_by_rule = decision.because and decision.reason is Reason.RULE and not answer.message
+    if not is_by_rule:
         rows.append(("why", _why_of(answer)))
     for number, because in enumerate(decision.because):
         of = f"  (of {because.link})" if because.link else ""
-        label = "why" if plain else "rule"
+        label = "why" if is_by_rule else "rule"
         rows.append(("" if number else label, (rule(because), of)))
     if _says_more(answer.clauses, answer.call, decision):
         rows += clause_rows(answer.clauses)

@@ -322,7 +322,7 @@ def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EAC
         if keys:
             mark = doc.Ink("-+"[side], ("removed", "added")[side])
             found.append((mark, " ", doc.joined(shown, "; ")))
-    where = [f"{file}:{doc.plain(names(some, most))}" for file, some in lines.items()]
+    where = [f"{file}:{doc.unstyled(names(some, most))}" for file, some in lines.items()]
     return doc.joined([*found, *([names(where, most, "file")] if where else [])], "  ")
 
 
@@ -499,20 +499,20 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         for row in _told_rows(report, effect):
             calls = quoted([call_text(*each) for each in row.calls], _MOST_EACH)
             by = f", by {row.who}" if row.agents else ""
-            told = doc.plain((row.phrase, ": ", row.arrow)).replace("→", "->")
-            detail = "\n".join(doc.plain(edit_text(report, edit)) for edit in effect.edits)
+            told = doc.unstyled((row.phrase, ": ", row.arrow)).replace("→", "->")
+            detail = "\n".join(doc.unstyled(edit_text(report, edit)) for edit in effect.edits)
             kind = change_kind(row.changes[0])
             found.append(_result(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))
     for limit in report.limits:
         kind = "limit-raised" if limit.widened else "limit-lowered"
-        told = doc.plain(_limit_item(limit).head).replace("→", "->")
+        told = doc.unstyled(_limit_item(limit).head).replace("→", "->")
         file = limit.place.file if limit.place else elsewhere
         found.append(_result(kind, f"a limit of `{limit.agent}` changed: {told}", "", file))
     for group in report.excess_by_call:
         difference, chain = group[0].difference, group[0].chain
         named = quoted([call_text(difference.tool, difference.call)])
         message = f"{named} gets {difference.after.effect}, in `{chain_text(chain)}`"
-        why = doc.plain(because_text(difference.after, chain[-1]))
+        why = doc.unstyled(because_text(difference.after, chain[-1]))
         span = next(iter(new.spans(difference.after.because).values()), None)
         detail = f"at most: {difference.before.effect}\ngranted: {why}"
         found.append(_result("beyond-maximum", message, detail, elsewhere, span))

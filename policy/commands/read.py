@@ -72,7 +72,7 @@ class Scanner:
         self._word = Word()
         self._started = False
         self._raw: list[str] = []  # of the word, until it ends
-        self._plain: list[str] = []
+        self._value: list[str] = []
         self._quote: int | None = None  # where the double quote is that is open
         self._pieces = 0
         self._open = 0  # parentheses
@@ -158,8 +158,8 @@ class Scanner:
             if following == "\n" or not (following or quoted):
                 self.script.note(character + following, DIFFER if quoted else UNCLOSED)
             is_escape = not quoted or following in '$`"\\'
-            plain = following if is_escape else character + following
-            self._take(character + following, "" if following == "\n" else plain)
+            value = following if is_escape else character + following
+            self._take(character + following, "" if following == "\n" else value)
         elif match := _SINGLE.match(self.text, self.position):
             if not match[1]:
                 self.script.note(match[0], UNCLOSED)
@@ -181,9 +181,9 @@ class Scanner:
             self.script.note(run, DIFFER)
         self._take(run, run)
 
-    def _take(self, raw: str, plain: str) -> None:
+    def _take(self, raw: str, value: str) -> None:
         self._raw.append(raw)
-        self._plain.append(plain)
+        self._value.append(value)
         self._pieces += 1
         self.position += len(raw)
 
@@ -193,7 +193,7 @@ class Scanner:
         name = (match[1] or match[2]) if match else ""
         written = match[0] if match else "$"
         value = self._variables.get(name)
-        folder = FOLDERS.get(name) if quoted and not any(self._plain) else None
+        folder = FOLDERS.get(name) if quoted and not any(self._value) else None
         if value is None and folder is not None:
             value = folder
         else:
@@ -232,8 +232,8 @@ class Scanner:
         word = self._word
         if not self._started:
             return
-        word.raw, word.plain = "".join(self._raw), "".join(self._plain)
-        self._word, self._raw, self._plain = Word(), [], []
+        word.raw, word.value = "".join(self._raw), "".join(self._value)
+        self._word, self._raw, self._value = Word(), [], []
         self._started = False
         operator, self._awaiting = self._awaiting, None
         command = self.script.commands[-1]
@@ -245,8 +245,8 @@ class Scanner:
             if not word.literal:
                 self.script.note(word.raw, UNKNOWN)
         elif not (
-            (operator in (">&", "<&") and DESCRIPTOR.match(word.plain))
-            or word.plain in HARMLESS_TARGETS
+            (operator in (">&", "<&") and DESCRIPTOR.match(word.value))
+            or word.value in HARMLESS_TARGETS
         ):
             self.script.targets += targets_of(word, writes=operator[0] in ">&")
 
@@ -267,13 +267,13 @@ class Scanner:
         """Note the values of variables that a command of assignments alone sets."""
         found: list[tuple[Word, re.Match[str]]] = []
         for word in words:
-            match = ASSIGNMENT.match(word.plain)
+            match = ASSIGNMENT.match(word.value)
             if match is None:
                 return
             found.append((word, match))
         for word, match in found:
             if word.literal and not word.glob:
-                self._variables[match[1]] = word.plain[match.end() :]
+                self._variables[match[1]] = word.value[match.end() :]
 
 
 # Programs that change the folder of what follows.
@@ -288,7 +288,7 @@ def read(text: str, shell: Shell) -> Command:
     parts, moves = [], 0
     for words in filter(None, (each.words for each in script.commands)):
         prefix = command_prefix(words, shell)
-        moves += words[prefix.program].plain in _MOVERS
+        moves += words[prefix.program].value in _MOVERS
         why = None if script.opaque else _ambiguity(words, prefix)
         if why is not None:
             ambiguities.append(why)
@@ -345,13 +345,13 @@ def _part(
     name, text = words[0], as_written(words[prefix.granted :])
     if not (
         prefix.program
-        or name.plain in shell.wrapping.names
-        or basename(name.plain) != name.plain
+        or name.value in shell.wrapping.names
+        or basename(name.value) != name.value
         or is_quoted(name)
         or is_assignment(name)
     ):
-        plain = " ".join([word.plain for word in words])
-        return CommandPart(text, () if plain == text else (plain,), grantable)
+        value = " ".join([word.value for word in words])
+        return CommandPart(text, () if value == text else (value,), grantable)
     starts = (known for start in prefix.starts for known in _names(words[start:]))
     known = dict.fromkeys((*starts, as_written(words)))
     known.pop(text, None)
@@ -362,7 +362,7 @@ def _part(
 
 def _names(words: Sequence[Word]) -> Iterator[str]:
     """Yield the texts of a command: unquoted, without empty words, without the program's folder."""
-    rest = [word.plain for word in words]
+    rest = [word.value for word in words]
     yield " ".join(rest)
     yield from without_vanishing(words)
     if "/" in rest[0]:

@@ -31,10 +31,10 @@ class Word:
     """A word of a command."""
 
     raw: str = ""  # as written
-    plain: str = ""  # without quotes and escapes, and with the values of variables that are known
+    value: str = ""  # without quotes and escapes, and with the values of variables that are known
     literal: bool = True  # whether it has no expansion of any kind
-    known: bool = True  # whether *plain* is what the program gets, globs aside
-    guessed: bool = False  # whether *plain* has the value of a variable that the text sets
+    known: bool = True  # whether *value* is what the program gets, globs aside
+    guessed: bool = False  # whether *value* has the value of a variable that the text sets
     glob: bool = False  # whether it has a glob outside quotes
     vetted: bool = False  # whether the host takes it though it is not literal
     # The numbers of the commands that are substituted in it: from, and up to.
@@ -51,14 +51,14 @@ def is_pattern(name: str) -> bool:
 
 def with_home(word: Word) -> str | None:
     """Return the name of a file if its only expansion is the home folder; else None."""
-    name = word.plain.replace("$HOME", HOME_MARK)
-    homed = word.vetted and not word.known and name != word.plain
+    name = word.value.replace("$HOME", HOME_MARK)
+    homed = word.vetted and not word.known and name != word.value
     return name if homed and "$" not in name and "`" not in name else None
 
 
 def targets_of(word: Word, *, writes: bool) -> list[Redirection]:
     """Return the files that a redirection to *word* may open; for a pattern also an unknown one."""
-    name, unknown = word.plain.replace(HOME_MARK, "\ud800"), Redirection(None, writes)
+    name, unknown = word.value.replace(HOME_MARK, "\ud800"), Redirection(None, writes)
     if word.literal and not re.search(r"[*?\[~$`]|\A=|\A//", name):
         patterned = writes and is_pattern(name)
         return [Redirection(name, writes), *([unknown] if patterned else [])]
@@ -139,12 +139,12 @@ def as_written(words: Sequence[Word]) -> str:
 
 def is_quoted(word: Word) -> bool:
     """Whether a word is not what it is written as."""
-    return word.raw != word.plain
+    return word.raw != word.value
 
 
 def is_expanded(word: Word) -> bool:
     """Whether a shell puts the name of a file for *word*; `[` is a program, `=x` one of zsh."""
-    return (word.glob and word.plain not in ("[", "[[")) or word.plain.startswith("=")
+    return (word.glob and word.value not in ("[", "[[")) or word.value.startswith("=")
 
 
 # Builtins that run what stands in the subscript of a name: `printf -v 'a[$(ls)]'`.
@@ -157,7 +157,7 @@ _EVALUATING = frozenset(
 
 def is_evaluated(program: Sequence[Word]) -> bool:
     """Whether a literal word may hold a command all the same."""
-    texts = [word.plain for word in program[1:]] if program[0].plain in _EVALUATING else ()
+    texts = [word.value for word in program[1:]] if program[0].value in _EVALUATING else ()
     return any("[" in text and ("$" in text or "`" in text) for text in texts)
 
 
@@ -171,7 +171,7 @@ VANISHING_FIRST: Final = frozenset(("", *"$`<>'\""))
 def without_vanishing(words: Sequence[Word]) -> tuple[str, ...]:
     """Return the text without the words that a shell may leave out, if there are such."""
     left = [
-        word.plain
+        word.value
         for word in words
         if word.raw[:1] not in VANISHING_FIRST or not VANISHING.fullmatch(word.raw)
     ]
@@ -332,21 +332,21 @@ class WordPlace:
 
     def begins(self, word: Word) -> bool:
         """Whether a command begins, or may begin, with *word* for rules that deny or ask."""
-        return any(way.begins(word.plain) for way in self.ways)
+        return any(way.begins(word.value) for way in self.ways)
 
     def grants(self, word: Word) -> bool:
         """Whether rules that allow look at the command that begins with *word*."""
         granting = self.granting
-        return granting is not None and not granting.owed and granting.begins(word.plain)
+        return granting is not None and not granting.owed and granting.begins(word.value)
 
     def after(self, word: Word, shell: Shell) -> WordPlace:
         """Return the place of the word after *word*."""
-        found, granting = _after(self.ways, word.plain, shell), self.granting
+        found, granting = _after(self.ways, word.value, shell), self.granting
         if self.grants(word):
             name = word.raw.removeprefix("\\")
             granting = _behind(name) if name in shell.wrapping.transparent else None
         elif granting is not None:
-            behind, is_known = granting.after(word.plain, shell)
+            behind, is_known = granting.after(word.value, shell)
             granting = next(iter(behind)) if is_known else None
         return WordPlace(found, granting, sure=self.sure and len(found) < 2)
 
@@ -367,7 +367,7 @@ _ALONE: Final = CommandPrefix((0,), (), 0, 0)
 
 def command_prefix(words: Sequence[Word], shell: Shell) -> CommandPrefix:
     """Return the prefix of a command: where its program, and commands within, begin."""
-    if words and not _after_first(words[0].plain, shell):
+    if words and not _after_first(words[0].value, shell):
         return _ALONE
     starts: list[int] = []
     possible: list[int] = []

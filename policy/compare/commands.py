@@ -77,7 +77,7 @@ class CommandPair(ToolPair):
         if not self.shell.programs and ACTED_ON.isdisjoint(named):
             self.unshown.add(wanted)
         elif not (
-            any(map(self.is_plain, self.filled(text, chosen)))
+            any(map(self.is_by_lines_alone, self.filled(text, chosen)))
             or self._is_by_rules(self.asked(text.replace(self.fresh, WORD)), wanted)
         ):
             self.doubt(OPAQUE, wanted)
@@ -98,7 +98,7 @@ class CommandPair(ToolPair):
             if other == other.strip() and self.holds(other) and self._decided(other, chosen):
                 yield other
 
-    def is_plain(self, text: str) -> bool:
+    def is_by_lines_alone(self, text: str) -> bool:
         """Whether a command needs a rule, can be read and opens no file: lines alone decide it."""
         found = self.asked(text)
         return not (
@@ -175,7 +175,7 @@ class _AutoAllowedPair(CommandPair):
         self.alignments, self.why, self.doubts = pair.alignments, pair.why, pair.doubts
         self.known, self.told = pair.known, pair.told
         self.patterns, self.fresh = pair.patterns, pair.fresh
-        self.extra, self.plain = pair.extra, pair.plain
+        self.extra, self.are_stars = pair.extra, pair.are_stars
         self._names = known_differently(self._running, self._others)
         self.by_default = True
 
@@ -252,7 +252,7 @@ class _AutoAllowedPair(CommandPair):
         yield from self._decided_of(self._likely(guides), chosen)
         yield text
 
-    def is_plain(self, text: str) -> bool:
+    def is_by_lines_alone(self, text: str) -> bool:
         """Whether a command opens no file, or a list denies all files that are opened so."""
         tools = {file.tool for file in read_alike(text, self.shell).redirections}
         rows = [row for lookup in self.lookups for row, _ in lookup.rows]

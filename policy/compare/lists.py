@@ -136,16 +136,16 @@ def unasked(row: Row) -> Effect:
 
 
 def denies_all(lookup: Lookup) -> bool:
-    """Return whether it is plain that every call is denied."""
+    """Return whether every call is surely denied."""
     if lookup.floor is Effect.DENY:
         return True
     for row, _ in lookup.rows:
         dialect, kind = row.ruleset.dialect, row.argument.kind
         is_known = kind is ArgumentKind.COMMAND and bool(dialect.shell.programs)
         # Else the host's knowledge of calls may decide too.
-        is_plain = not (is_known or dialect.links or kind is ArgumentKind.POWERSHELL)
+        is_by_entries = not (is_known or dialect.links or kind is ArgumentKind.POWERSHELL)
         effects = {row.default.effect, *(entry.effect for entry in row.entries)}
-        if is_plain and effects == {Effect.DENY}:
+        if is_by_entries and effects == {Effect.DENY}:
             return True
     return False
 
@@ -256,7 +256,7 @@ class View:
         return LineIndex(zip(count(), self.patterns, effects))
 
     def denies(self, pattern: Pattern) -> bool:
-        """Return whether the list, without shared lines, plainly denies all texts of *pattern*."""
+        """Return whether the list, without shared lines, surely denies all texts of *pattern*."""
         granting = chain.from_iterable(
             self.lines.near(pattern, effect, self.shared, len(self.entries) - 1)
             for effect in (Effect.ALLOW, Effect.ASK)
@@ -493,7 +493,7 @@ class Sides:
         return excluded_characters(self._tokens)
 
     @cached_property
-    def plain(self) -> bool:
+    def are_stars(self) -> bool:
         """Whether all patterns are star patterns."""
         return is_stars(self._tokens)
 
@@ -600,7 +600,7 @@ class Sides:
 
     def firsts(self, pattern: Pattern | None) -> list[int]:
         """Return the line of each view that matches all that *pattern* does, NO_MATCH for none."""
-        if self.plain:  # for star patterns one text is enough
+        if self.are_stars:  # for star patterns one text is enough
             text = freeze(pattern, self.fresh) if pattern is not None else self.fresh
             return [view.automaton.first(text) for view in self.views]
         numbers = range(len(self.views))

@@ -127,7 +127,7 @@ class TextPair(Sides):
             yield sample
         searched = 0
         for tried, combination in enumerate(self.combinations(chosen, firsts, seen)):
-            if tried >= _COMBINATIONS or (searched >= _SEARCHES and not self.plain):
+            if tried >= _COMBINATIONS or (searched >= _SEARCHES and not self.are_stars):
                 self.why[OVERLAPS] = None
                 return
             searched += 1

@@ -217,7 +217,7 @@ class Names:
         word, letters = Word("q7z", "q7z"), (Word(letter, letter) for letter in _FIRST)
         if place.after(word, self._shell).leads:
             return None, False
-        told = (each.plain for each in letters if place.after(each, self._shell).leads)
+        told = (each.value for each in letters if place.after(each, self._shell).leads)
         return _Spelling(told=frozenset(told)), place.grants(word)
 
     def leading(self, patterns: Iterable[Pattern], fresh: str) -> Iterator[str]:

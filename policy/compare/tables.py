@@ -457,11 +457,11 @@ def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference,
     return tuple(
         difference
         for (name, _, *decisions), difference in once.items()
-        if (plain := [*map(_plain, decisions)]) == decisions or (name, *plain) not in outcomes
+        if (bare := [*map(_without_rules, decisions)]) == decisions or (name, *bare) not in outcomes
     )
 
 
-def _plain(decision: Decision) -> Decision:
+def _without_rules(decision: Decision) -> Decision:
     """Return a decision without its rules where the host asks by a line of its own."""
     is_asked = decision.reason is Reason.DEFAULT and decision.effect is Effect.ASK
     if not is_asked or any(rule.place is not None for rule in decision.because):

@@ -76,10 +76,10 @@ def addresses(url: str) -> Iterator[str]:
     found, path = read_url(url) or ("", "")
     segments: list[str] = []
     for segment in path.split("/")[1:]:
-        plain = _DOT.sub(".", segment)
-        if plain == "..":
+        decoded = _DOT.sub(".", segment)
+        if decoded == "..":
             del segments[-1:]
-        elif plain != ".":
+        elif decoded != ".":
             segments.append(segment)
     for segment in segments:
         found += "/" + segment

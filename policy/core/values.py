@@ -94,7 +94,7 @@ if not TYPE_CHECKING:
         """Return *cls* as a value that changes, with the options that `attrs.define` has."""
         return frozen(cls, **{"frozen": False, **how})
 
-    def evolve(value, **changes):
+    def evolve(value, /, **changes):
         """Return *value* with other values of some attributes, named as its class takes them."""
         same = {one.alias: getattr(value, one.name) for one in value.__fields__}
         return value.__class__(**{**same, **changes})

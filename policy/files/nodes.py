@@ -194,15 +194,15 @@ def repeated(node: Node) -> tuple[tuple[NodeEntry, NodeEntry], ...]:
     return tuple(sorted(pairs, key=lambda pair: pair[0].key.span.start))
 
 
-def plain(node: Node) -> object:
+def python_value(node: Node) -> object:
     """Return *node* as dicts, lists and scalars, without places."""
     match node:
         case ScalarNode(value=value):
             return value
         case SequenceNode(items=items):
-            return [plain(item) for item in items]
+            return [python_value(item) for item in items]
         case MappingNode(entries=entries):
-            return {entry.name: plain(entry.value) for entry in entries}
+            return {entry.name: python_value(entry.value) for entry in entries}
         case _:
             assert_never(node)
 

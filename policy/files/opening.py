@@ -215,11 +215,11 @@ def _is_near(given: str, wanted: str) -> bool:
         name, other = given.casefold(), wanted.casefold()
     elif ending != right and not any({ending, right} <= confused for confused in _ENDINGS):
         return False
-    plain = re.sub("[-_ ]", ".", name)
+    spaced = re.sub("[-_ ]", ".", name)
     from difflib import SequenceMatcher  # noqa: PLC0415  # rarely needed
 
     # One letter of six may be missing.
-    return other == "*" or SequenceMatcher(None, plain, other).ratio() > 0.9
+    return other == "*" or SequenceMatcher(None, spaced, other).ratio() > 0.9
 
 
 # Codes of findings about files and folders that were not understood at all.

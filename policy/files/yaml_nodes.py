@@ -43,20 +43,20 @@ def read_yaml(source: Source, start: int = 0, end: int | None = None) -> Node:
 
 
 def read_loosely(
-    source: Source, start: int, end: int, plain: Mapping[int, int] = MappingProxyType({})
+    source: Source, start: int, end: int, as_text: Mapping[int, int] = MappingProxyType({})
 ) -> Node:
     """Return the document as read by a host that accepts anchors, tags and repeated keys.
 
     Of a repeated key the last counts. Characters that YAML does not allow, and tabs at the start of
-    a line, count as blanks. *plain* is start -> end of values that are read as if in quotes. Raises
-    PolicyError if the text is not YAML.
+    a line, count as blanks. *as_text* is start -> end of values that are read as if in quotes.
+    Raises PolicyError if the text is not YAML.
     """
     part = _part(source, start, end)
     letters = [*part.text]
-    for first, last in plain.items():
+    for first, last in as_text.items():
         letters[first - part.start : last - part.start] = "x" * (last - first)
     blank = _LEADING_TABS.sub(lambda found: " " * len(found[0]), "".join(letters))
-    builder = _Builder(part, is_loose=True, plain=plain)
+    builder = _Builder(part, is_loose=True, as_text=as_text)
     return _built(builder, part, _UNPRINTABLE.sub(" ", blank))
 
 
@@ -113,10 +113,10 @@ _MOST_MISTAKES: Final = 100
 class _Builder:
     """Makes nodes of events, and collects their mistakes unless *is_loose*."""
 
-    def __init__(self, part: Span, *, is_loose: bool, plain: Container[int] = ()) -> None:
+    def __init__(self, part: Span, *, is_loose: bool, as_text: Container[int] = ()) -> None:
         self.source = part.source
         self.is_loose = is_loose
-        self.plain = plain
+        self.as_text = as_text
         self.offset = part.start
         self.root: Node | None = None
         self.errors: list[PolicyError] = []
@@ -176,7 +176,7 @@ class _Builder:
 
     def _scalar(self, event: yaml.ScalarEvent) -> ScalarNode:
         span = self._span(event)
-        if span.start in self.plain:
+        if span.start in self.as_text:
             return ScalarNode(span.text, span)
         if event.style in ("'", '"'):
             return ScalarNode(event.value, span, quoted=True)

@@ -23,7 +23,7 @@ from policy.files.nodes import (
     ScalarNode,
     SequenceNode,
     describe,
-    plain,
+    python_value,
 )
 from policy.files.text import cite
 from policy.hosts.data import host_table
@@ -157,7 +157,7 @@ def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Finding
                 if not key[:1].isalpha():
                     continue  # such a key holds a comment
                 if key in keys.skipped:
-                    if not _has_no_effect(plain(entry.value), keys.skipped[key]):
+                    if not _has_no_effect(python_value(entry.value), keys.skipped[key]):
                         yield _unapplied(name, "decides calls in the host", entry.key.span)
                 elif key not in known:
                     near = difflib.get_close_matches(key, [*known, *keys.skipped], 1, 0.8)
@@ -510,8 +510,8 @@ _WHOLE: Final = re.compile(
 
 def _whole(scalar: ScalarNode) -> int | None:
     """Return the whole number that a plain word is, where 32 bits may hold it."""
-    plain = not scalar.quoted and _WHOLE.fullmatch(scalar.raw)
-    return int(scalar.raw, 0) if plain else None
+    is_whole = not scalar.quoted and _WHOLE.fullmatch(scalar.raw)
+    return int(scalar.raw, 0) if is_whole else None
 
 
 class Presence(enum.Enum):

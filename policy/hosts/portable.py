@@ -127,9 +127,9 @@ class Portable:
         names: dict[str, str] = {}
         taken = set(reserved)
         for agent in self.agents:
-            plain = _OTHER.sub("-", agent.name).strip("-_")[:60] or "agent"
-            others = (f"{plain}-{number}" for number in count(3))
-            name = next(n for n in chain((plain, f"{plain}-agent"), others) if n not in taken)
+            base = _OTHER.sub("-", agent.name).strip("-_")[:60] or "agent"
+            others = (f"{base}-{number}" for number in count(3))
+            name = next(n for n in chain((base, f"{base}-agent"), others) if n not in taken)
             taken.add(name)
             names[agent.name] = name
         return names

@@ -14,7 +14,7 @@ from policy.core.finding import Finding
 from policy.core.source import Place, Span, place_of
 from policy.core.values import field, frozen
 from policy.files.trees import Tree
-from policy.tables.chain import Link, Reading, plain_call
+from policy.tables.chain import Link, Reading, usual_spawn_call
 from policy.tables.projects import BaseProject
 from policy.tables.table import Table
 
@@ -108,7 +108,7 @@ class EnforcedReading:
     start: Callable[[str], Link]  # agent -> the first link of a chain
     step: Callable[[Link, str], Link]  # a link and an agent that it starts -> the next link
     # Agent -> the tool and the arguments of the call that starts it.
-    spawn_call: Callable[[str], tuple[str, dict[str, object]]] = plain_call
+    spawn_call: Callable[[str], tuple[str, dict[str, object]]] = usual_spawn_call
     name: str = "enforced"
 
 

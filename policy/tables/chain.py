@@ -154,7 +154,7 @@ def handed_down(bounds: Bounds) -> Bounds:
     return evolve(bounds, depth=None if bounds.depth is None else bounds.depth - 1)
 
 
-def plain_call(agent: str) -> tuple[str, dict[str, object]]:
+def usual_spawn_call(agent: str) -> tuple[str, dict[str, object]]:
     """Return the call that starts *agent* in most hosts."""
     return SPAWN_TOOL, {"subagent_type": agent}
 
@@ -169,7 +169,7 @@ class Attenuated:
     roots: Mapping[str, Table] = field(factory=dict)
     # What starts chains in other projects -> what it declares, to compare them with.
     asides: Mapping[str, Table] = field(factory=dict)
-    # Agent -> the call that starts it, where that is no plain one.
+    # Agent -> the call that starts it, where that is not the usual one.
     calls: Mapping[str, tuple[str, Mapping[str, object]]] = field(factory=dict)
     name: str = "attenuated"
 
@@ -189,7 +189,7 @@ class Attenuated:
 
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
         """Return the tool and the arguments of the call that starts *agent*."""
-        tool, call = self.calls.get(agent) or plain_call(agent)
+        tool, call = self.calls.get(agent) or usual_spawn_call(agent)
         return tool, {**call}
 
 

@@ -146,9 +146,9 @@ class _Writer:
         return "{" + ",".join(f'"{key}":{text}' for key, text in texts.items()) + "}"
 
     def _json(self, value: object) -> str:
-        return json.dumps(value, default=self._plain, allow_nan=False, separators=(",", ":"))
+        return json.dumps(value, default=self._json_form, allow_nan=False, separators=(",", ":"))
 
-    def _plain(self, value: Any) -> object:  # noqa: ANN401
+    def _json_form(self, value: Any) -> object:  # noqa: ANN401
         """Return the JSON form of a value that JSON has no type for."""
         match value:
             case RuleSet():

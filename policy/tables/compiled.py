@@ -10,7 +10,7 @@ from policy.core import limits
 from policy.core.errors import A_PATH, A_WORKSPACE, PolicyError, expect
 from policy.core.source import cited
 from policy.core.values import evolve
-from policy.tables.chain import Attenuated, plain_call
+from policy.tables.chain import Attenuated, usual_spawn_call
 from policy.tables.codec import CHECKS, dumped, loaded, refuse
 from policy.tables.placement import place_at
 from policy.tables.projects import BaseProject, Compiled, CompiledProject, Projects
@@ -74,7 +74,7 @@ def _compiled(project: BaseProject) -> CompiledProject:
         tables[agent] = table
     roots = {link.name: link.table for link in links if tables.get(link.name) is not link.table}
     calls = {agent: declared.spawn_call(agent) for agent in declared.agents}
-    calls = {agent: call for agent, call in calls.items() if call != plain_call(agent)}
+    calls = {agent: call for agent, call in calls.items() if call != usual_spawn_call(agent)}
     reading = Attenuated(tables, roots, calls=calls)
     where = project.host, project.profile, project.root
     return CompiledProject(*where, project.starts, reading, enforces=enforces)

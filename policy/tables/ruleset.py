@@ -28,7 +28,7 @@ from policy.tables.row import Outcome, Row
 class Form(enum.Enum):
     """The spelling of a rule, for hosts that treat rules with one pattern differently by it."""
 
-    PLAIN = "plain"  # in no way that counts
+    ORDINARY = "ordinary"  # in no way that counts
     PREFIX = "prefix"  # as the text alone that others go on from: `git` of `Bash(git:*)`
     BARE = "bare"  # as what comes before a star, and no command: `git` of `Bash(git *)`
     WITHIN = "within"  # as all that is in a folder: `Read(src/**)`
@@ -50,7 +50,7 @@ class Entry:
     reason: Reason = Reason.RULE  # what a decision by this entry gives as its reason
     rule: str = values.field(default="", hash=False)  # the rule as written
     place: Place | None = None  # where it is written
-    form: Form = Form.PLAIN  # how it says so, where that counts
+    form: Form = Form.ORDINARY  # how it says so, where that counts
 
 
 # Of one entry: tool, field, pattern and form.

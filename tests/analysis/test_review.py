@@ -19,7 +19,7 @@ from policy.analysis.review import (
 )
 from policy.cli import main
 from policy.cli.diff import blocks, edit_text
-from policy.cli.report.document import Edge, Report, edges_grid, plain
+from policy.cli.report.document import Edge, Report, edges_grid, unstyled
 from policy.cli.report.markdown import LIMIT, markdown, report_markdown
 from policy.core.values import frozen
 from policy.files.trees import Memory
@@ -53,7 +53,7 @@ def reviewed(before: dict[str, str], after: dict[str, str]) -> Reviewed:
     rules = changed_rules(old, new)
     found = DiffReport("", "", diff, tuple(edits.all), tuple(effects), rules)
     idle = without_effect(found.others, edits, new, load_tree)
-    told = {edit: plain(edit_text(found, edit)).rpartition("  ")[0] for edit in found.others}
+    told = {edit: unstyled(edit_text(found, edit)).rpartition("  ")[0] for edit in found.others}
     return Reviewed(
         diff,
         [text for edit, text in told.items() if edit in idle],

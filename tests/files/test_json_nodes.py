@@ -23,7 +23,7 @@ from policy.files.nodes import (
     Node,
     ScalarNode,
     SequenceNode,
-    plain,
+    python_value,
     repeated,
     walk,
 )
@@ -49,7 +49,7 @@ def report(path: Path) -> str:
         node = read_json(decode("settings.json", path.read_bytes()))
     except PolicyError as error:
         return str(error)
-    lines = [f"{json.dumps(plain(node))}\n"]
+    lines = [f"{json.dumps(python_value(node))}\n"]
     for lost, kept in repeated(node):
         help_ = f"the one at {kept.key.span.place} counts"
         lines.append(f"\n{show('the key is there again below', lost.key.span, help=help_)}")
@@ -240,7 +240,7 @@ def _refuse(name: str) -> None:
 
 def found(text: str) -> tuple[str, object]:
     try:
-        return "read", plain(read(text))
+        return "read", python_value(read(text))
     except PolicyError as error:
         for each in error.errors if isinstance(error, PolicyErrors) else (error,):
             assert each.span is not None

@@ -15,7 +15,7 @@ from policy.core.errors import PolicyError, PolicyErrors
 from policy.core.source import Source
 from policy.files import yaml_nodes
 from policy.files.frontmatter import misplaced_front_matter, split_front_matter
-from policy.files.nodes import MappingNode, Node, ScalarNode, describe, plain, walk
+from policy.files.nodes import MappingNode, Node, ScalarNode, describe, python_value, walk
 from policy.files.text import decode
 from policy.files.yaml_nodes import read_yaml
 from tests.conftest import cases
@@ -46,7 +46,7 @@ def report(path: Path) -> str:
     except PolicyError as error:
         return str(error)
     assert isinstance(node, MappingNode)
-    return "".join(f"{entry.name}: {plain(entry.value)!r}\n" for entry in node.entries)
+    return "".join(f"{entry.name}: {python_value(entry.value)!r}\n" for entry in node.entries)
 
 
 @pytest.mark.parametrize("case", AGENTS)
@@ -257,7 +257,7 @@ def test_a_header_is_read_as_other_readers_do(
         header, default_flow_style=flow, allow_unicode=True, width=30 if wide else 200
     )
 
-    assert plain(read(text)) == yaml.safe_load(text) == header
+    assert python_value(read(text)) == yaml.safe_load(text) == header
 
 
 @given(st.text("ab:-# \n[]{},'\"&*!|>%@`\t?\\.", max_size=40))

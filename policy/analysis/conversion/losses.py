@@ -4,7 +4,7 @@ The search walks every chain that either side has. At each position it translate
 names of our notation ("common words") and compares them. The comparison is exact if both hosts read
 the argument of a tool in the same way; else it tries sample calls and reports the tool as unproven.
 
-The calls that start agents are compared too: the plain call, which names the agent alone, and calls
+The calls that start agents are compared too: the usual call, which names the agent alone, and calls
 with further arguments that rules look at, as ``Task(model:opus)`` does.
 """
 
@@ -236,15 +236,15 @@ def _sample_differences(tool: str, before: Lookup, after: Lookup) -> Iterator[Di
 
 
 def _samples(rows: Iterable[Row]) -> Iterator[Call]:
-    """Yield calls that entries of *rows* match, and one that may match none; plain ones first."""
+    """Yield calls that entries of *rows* match, and one that may match none; simple ones first."""
     for row in rows:
         entries = (entry for entry in islice(row.entries, _TRIED) if not entry.field)
         patterns = [entry.pattern for entry in entries if entry.pattern is not None]
         texts = [freeze(each, word) for each in patterns for word in ("x", "", "a/b", "/x")]
         texts.append("zz")
         if row.argument.kind is ArgumentKind.COMMAND:
-            plain = [*(freeze(each, "x") for each in patterns), "zz"]
-            texts += (form.format(text, text) for form, text in product(_FORMS, plain))
+            filled = [*(freeze(each, "x") for each in patterns), "zz"]
+            texts += (form.format(text, text) for form, text in product(_FORMS, filled))
         for text in dict.fromkeys(texts):
             yield witness_call(row.ruleset.dialect, row.argument, text)
 
@@ -302,7 +302,7 @@ class ConversionSide:
         """Return the decision on the call by which *parent* starts *agent*, at a root ALLOW.
 
         *more* are further arguments, such as the model; only the tool `SPAWN_TOOL` takes them.
-        *started* is the chain that the plain call makes, None if it makes none.
+        *started* is the chain that the usual call makes, None if it makes none.
         """
         decision = Decision(Effect.ALLOW, Reason.DEFAULT)
         if parent is not None:
@@ -381,7 +381,7 @@ class _Walk:
             for difference in found:
                 self._add(names, difference)
             rows = [row for chain in chains for row, _ in chain.table.lookup(SPAWN_TOOL).rows]
-            # The first is {}, for the plain call.
+            # The first is {}, for the usual call.
             arguments = beside(rows)
             if arguments is None:
                 self.unproven[Unproven(SPAWN_TOOL, TOO_MANY_PARAMETERS)] = None

@@ -30,7 +30,7 @@ from policy.core.finding import Finding, Severity
 from policy.core.source import Edit, Source, Span
 from policy.core.values import field, frozen
 from policy.files.frontmatter import split_front_matter
-from policy.files.nodes import plain
+from policy.files.nodes import python_value
 from policy.files.opening import is_unreadable
 from policy.files.text import line_removal
 from policy.hosts.fields import Fields, HostErrors
@@ -155,7 +155,7 @@ def _comment_starts(source: Source, spans: list[tuple[int, int]]) -> set[int]:
         return set()
 
     def said(text: str) -> object:
-        return plain(read(Source(source.name, text), first, end))
+        return python_value(read(Source(source.name, text), first, end))
 
     whole = said(text)
     # Without a comment a document says the same.

@@ -157,8 +157,8 @@ class PositionMoves:
     def _effects(self, rules: RuleSet) -> Iterator[Effect]:
         """Yield the effect of the call that starts each agent."""
         row = rules.row(SPAWN_TOOL)
-        is_plain = row.field == "subagent_type" and row.argument.kind is ArgumentKind.TEXT
-        if self._by_name and is_plain:
+        is_by_name = row.field == "subagent_type" and row.argument.kind is ArgumentKind.TEXT
+        if self._by_name and is_by_name:
             entries = row.entries
             if all(entry.pattern is not None and entry.pattern.exact for entry in entries):
                 # Reversed, since the first entry for an agent decides.

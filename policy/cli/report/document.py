@@ -33,7 +33,7 @@ _Item = TypeVar("_Item")
 # The roles of code.
 CODE: Final = frozenset({"call", "rule", "file", "agent", "code"})
 
-# A plain string is prose: lines break at its blanks, and parts in backticks are code.
+# A string is prose: lines break at its blanks, and parts in backticks are code.
 Text = str | Ink | tuple["Text", ...]
 
 
@@ -61,7 +61,7 @@ def inked(text: Text) -> Iterator[Ink]:
             yield Ink(part, "code" if number % 2 else "")
 
 
-def plain(text: Text) -> str:
+def unstyled(text: Text) -> str:
     """Return *text* without roles, code in backticks."""
     inks = (Ink(each) if isinstance(each, str) else each for each in pieces(text))
     return "".join(f"`{ink.text}`" if ink.role in CODE else ink.text for ink in inks)

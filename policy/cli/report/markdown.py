@@ -86,8 +86,8 @@ def _block(block: doc.Block, level: int) -> list[str]:
             inner = _lines(body, level + 1)
             if not folded:
                 return [f"{'#' * level} {inline(title)}", "", *inner]
-            plain = "".join(p if isinstance(p, str) else p.text for p in doc.pieces(title))
-            shown = html.escape(plain)
+            unstyled = "".join(p if isinstance(p, str) else p.text for p in doc.pieces(title))
+            shown = html.escape(unstyled)
             return [f"<details><summary>{shown}</summary>", "", *inner, "", "</details>"]
         case doc.Grid(heads, rows) if not any(heads):
             joined = (" · ".join(filter(None, map(inline, row))) for row in rows)

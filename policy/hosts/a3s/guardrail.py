@@ -49,8 +49,8 @@ _NOT_PLAIN: Final = re.compile(r"""['"*?\[\]{};<>`$&]|[^\S ]|\|\|""")
 
 def _is_critical(command: str) -> bool:
     """Return whether a command, or one within a substitution or a script in it, is critical."""
-    plain = " ".join(command.split()).lower()
-    if any(text.search(plain) for text in _CATASTROPHE):
+    lowered = " ".join(command.split()).lower()
+    if any(text.search(lowered) for text in _CATASTROPHE):
         return True
     read, fetched = read_command(command, _SHELL), False
     # In an unreadable command any word may be a program.

@@ -39,11 +39,11 @@ def read_header(header: Span) -> tuple[Node | None, PolicyError | None]:
     return _read_or_none(header) or _repaired(header), error
 
 
-def _read_or_none(part: Span, plain: Mapping[int, int] | None = None) -> Node | None:
+def _read_or_none(part: Span, as_text: Mapping[int, int] | None = None) -> Node | None:
     from policy.files.yaml_nodes import read_loosely  # noqa: PLC0415  # where there are agents alone
 
     try:
-        return read_loosely(part.source, part.start, part.end, plain or {})
+        return read_loosely(part.source, part.start, part.end, as_text or {})
     except PolicyError:
         return None
 

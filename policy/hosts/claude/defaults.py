@@ -359,14 +359,14 @@ def is_left_to_model(line: RuleLine) -> bool:
         return True
     text, runs = entry.rule.partition("(")[2].removesuffix(")"), RUNNERS | RUN_SCRIPTS
     # With single blanks and stars, its program by its bare name.
-    plain = re.sub(r"[ \t]+", " ", text.strip().lower()).translate(_QUOTES)
-    plain = re.sub(r"\*[ *]*\*", "*", plain)
+    command = re.sub(r"[ \t]+", " ", text.strip().lower()).translate(_QUOTES)
+    command = re.sub(r"\*[ *]*\*", "*", command)
     if "*" not in text:
-        return _program(plain) in runs
+        return _program(command) in runs
     other = _OTHER.match(re.sub(r":\*\Z", " *", text))
     if other is None or _program(other[1]) in _STARTING:
         return True
-    first, blank, rest = plain.partition(" ")
+    first, blank, rest = command.partition(" ")
     starts = tuple(run + end for run in runs for end in (" *", ":*", "*", " -"))
     return (_program(first) + blank + rest).startswith(starts)
 

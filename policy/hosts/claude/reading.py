@@ -16,7 +16,7 @@ from policy.hosts.claude.pools import PoolPosition, declared, has_no_tools, pool
 from policy.hosts.claude.rules import agent_pattern
 from policy.hosts.claude.rulesets import rule_sets
 from policy.hosts.claude.session import ASIDES, ClaudeSession, child_mode
-from policy.tables.chain import Attenuated, Link, SpawnDenied, plain_call
+from policy.tables.chain import Attenuated, Link, SpawnDenied, usual_spawn_call
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
@@ -95,7 +95,7 @@ class ClaudeEnforced:
     session: ClaudeSession
     name: str = "enforced"
 
-    spawn_call = staticmethod(plain_call)
+    spawn_call = staticmethod(usual_spawn_call)
 
     @property
     def agents(self) -> tuple[str, ...]:

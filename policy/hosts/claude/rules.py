@@ -103,7 +103,7 @@ class RuleText:
         field: str = "",
         *,
         exact: bool = False,
-        form: Form = Form.PLAIN,
+        form: Form = Form.ORDINARY,
         removes: bool = False,
     ) -> RuleLines:
         """Return a line for every tool and pattern, which may be one that *removes* the tool."""
@@ -161,7 +161,7 @@ def _command_lines(rule: RuleText, content: str) -> RuleLines:
         patterns = _unescaped(text, pieces)
     if allows and _ASSIGNING.match(text):
         patterns = tuple(one for one in patterns if not one.exact)
-    form = Form.PLAIN if exact else Form.PREFIX if is_prefix else Form.BARE
+    form = Form.ORDINARY if exact else Form.PREFIX if is_prefix else Form.BARE
     found = rule.lines(_RUNNING, [p for p in patterns if p.exact], exact=exact, form=form)
     found += rule.lines(_RUNNING, [p for p in patterns if not p.exact])
     if not allows and "*" in text and not text.strip("* "):
@@ -309,7 +309,7 @@ def _path_lines(rule: RuleText, content: str, *, tool: str) -> RuleLines:
         tools = known.EDITING
     else:
         tools = (*known.READING, *(UNREAD if rule.effect is Effect.DENY else ()))
-    form = Form.WITHIN if content.endswith("**") else Form.PLAIN
+    form = Form.WITHIN if content.endswith("**") else Form.ORDINARY
     lines = rule.lines(tools, patterns, form=form)
     if content.startswith("/") and looks_absolute(content):
         lines += rule.finding("looks-absolute", tool=tool, content=content)

@@ -536,7 +536,7 @@ FILES: Final = frozenset({*TOOLS["reading"], *TOOLS["writing"]})
 
 def dialect(host: Host, workspace: Workspace | None) -> Dialect:
     """Return the dialect of the host: names are exact."""
-    plain = Dialect(
+    names = Dialect(
         str(host.profile),
         arguments={
             **arguments_of(TOOLS["arguments"]),
@@ -544,9 +544,9 @@ def dialect(host: Host, workspace: Workspace | None) -> Dialect:
         },
     )
     if not isinstance(workspace, Filesystem):
-        return plain
+        return names
     links = tuple(sorted((link, to.rstrip("/")) for link, to in workspace.links.items()))
-    return evolve(plain, cwd=workspace.project_root.rstrip("/"), links=links)
+    return evolve(names, cwd=workspace.project_root.rstrip("/"), links=links)
 
 
 def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer) -> Iterator[Entry]:

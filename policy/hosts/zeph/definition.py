@@ -15,7 +15,7 @@ from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Place, Source, Span, place_of
 from policy.core.values import attributes, evolve, field, frozen, stated
-from policy.files.nodes import Node, plain
+from policy.files.nodes import Node, python_value
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.toml_nodes import read_toml
 from policy.files.writing import write_beside
@@ -378,8 +378,8 @@ def _stated(value: Permissions | SkillFilter | HookDef) -> dict[str, object]:
     found = {}
     for name, one in dict(stated(value)).items():
         key = {"kind": "type", "arguments": "args", "condition": "if"}.get(name, name)
-        plain_value = plain(one) if isinstance(one, Node) else getattr(one, "value", one)
-        found[key] = list(one) if isinstance(one, tuple) else plain_value
+        value_of_one = python_value(one) if isinstance(one, Node) else getattr(one, "value", one)
+        found[key] = list(one) if isinstance(one, tuple) else value_of_one
     return found
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from policy.core.errors import PolicyError
 from policy.core.source import Source
-from policy.files.nodes import MappingNode, ScalarNode, plain
+from policy.files.nodes import MappingNode, ScalarNode, python_value
 from policy.files.trees import Memory
 from policy.files.yaml_nodes import read_loosely
 from policy.hosts.claude.agents import read_header
@@ -151,7 +151,7 @@ def test_places_are_those_of_the_file_though_quotes_were_added() -> None:
     node, mistake = read_header(source.span(0, len(source.text)))
     assert mistake is not None
     assert isinstance(node, MappingNode)
-    assert plain(node) == {"x": 'a: "b\\c"', "tools": "Read, Edit # all"}
+    assert python_value(node) == {"x": 'a: "b\\c"', "tools": "Read, Edit # all"}
     x, tools = node.get("x"), node.get("tools")
     assert isinstance(x, ScalarNode)
     assert isinstance(tools, ScalarNode)

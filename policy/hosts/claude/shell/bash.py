@@ -292,15 +292,15 @@ class _TreeReader:
         first = len(self.script.commands)
         pieces: list[str] = []
         self._piece(node, word, pieces, depth)
-        word.plain = "".join(pieces)
-        if word.plain[1:2] not in ("", "/") and word.plain[0] == "~" and _HOME.match(word.raw):
+        word.value = "".join(pieces)
+        if word.value[1:2] not in ("", "/") and word.value[0] == "~" and _HOME.match(word.raw):
             # `"$HOME x"` is not in the home folder.
-            word.plain, word.literal, word.known = "$HOME" + word.plain[1:], False, False
+            word.value, word.literal, word.known = "$HOME" + word.value[1:], False, False
         word.inner = (first, len(self.script.commands))
         if not word.literal:
             self._has_unknown_value = False
             word.vetted = self._is_accepted(node, word) and not (
-                self._has_unknown_value and word.plain.startswith("-")
+                self._has_unknown_value and word.value.startswith("-")
             )
         return word
 
@@ -407,14 +407,14 @@ class _TreeReader:
             for child in node.named_children:
                 self.substitutions(child, depth + 1)
 
-    def _may_expand_braces(self, node: Node, plain: str) -> bool:
-        """Whether a shell may expand braces in *node*, whose text without quotes is *plain*."""
+    def _may_expand_braces(self, node: Node, value: str) -> bool:
+        """Whether a shell may expand braces in *node*, whose text without quotes is *value*."""
         text = self.text_of(node)
         if "{" not in text or node.type not in ("word", "concatenation"):
             return False
         bare = (node.children or [node]) if node.type == "concatenation" else [node]
         if any("{" in self.text_of(each) and each.type not in _QUOTED for each in bare):
-            parts_words = "," in plain or ".." in plain
+            parts_words = "," in value or ".." in value
         else:
             parts_words = _QUOTED_BRACES.search(text) is not None
         return parts_words or _ESCAPED_BRACES.search(text) is not None
@@ -423,7 +423,7 @@ class _TreeReader:
         """Whether the host accepts an expansion in *node*, whatever its value: `"is $(date)"`."""
         kind = node.type
         if kind == "concatenation":
-            return not self._may_expand_braces(node, word.plain) and all(
+            return not self._may_expand_braces(node, word.value) and all(
                 self._is_accepted(child, word) for child in node.children
             )
         if kind == "word":
@@ -499,20 +499,20 @@ class _TreeReader:
         target, writes, copies = targets[0], operator[0] in ">&", operator[1:] == "&"
         if (
             target.raw == "}"
-            or target.plain[:1] == "!"
-            or (copies and target.plain[:1] == "-")
+            or target.value[:1] == "!"
+            or (copies and target.value[:1] == "-")
             # `>&` expands its target twice.
-            or (operator == ">&" and not _NO_EXPANSION.fullmatch(target.plain))
+            or (operator == ">&" and not _NO_EXPANSION.fullmatch(target.value))
         ):
             self.script.note(self.text_of(node), DIFFER)
-        is_number = copies and DESCRIPTOR.match(target.plain)
-        if not is_number and target.plain not in HARMLESS_TARGETS:
+        is_number = copies and DESCRIPTOR.match(target.value)
+        if not is_number and target.value not in HARMLESS_TARGETS:
             named = target.literal or (writes and with_home(target))
             if not named or target.raw[:1] == "$":
                 self.script.note(target.raw, UNKNOWN)
             self.script.targets += targets_of(target, writes=writes)
             if target.known and not target.literal:  # its value was set before
-                self.script.targets.append(Redirection(target.plain, writes))
+                self.script.targets.append(Redirection(target.value, writes))
         return targets[1:]
 
     def here_document(self, node: Node, depth: int) -> None:
@@ -684,7 +684,7 @@ class _TreeReader:
     def _remember(self, words: list[Word]) -> None:
         """Remember the values that *words* set, for the commands that follow."""
         for word in words:
-            name, _, value = word.plain.partition("=")
+            name, _, value = word.value.partition("=")
             if word.known and not word.glob:
                 self.variables[name] = value
             else:
@@ -698,7 +698,7 @@ class _TreeReader:
         word = self.word(value, depth)
         name = self._text(node.start_byte, value.start_byte)
         word.raw = raw
-        word.plain = name + word.plain
+        word.value = name + word.value
         return word
 
     def _remove_descriptor(self, words: list[Word], at: int) -> None:

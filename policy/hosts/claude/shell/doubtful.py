@@ -131,7 +131,7 @@ def is_joined_oddly(word: Word) -> bool:
     """Whether joined pieces form an expansion that no piece has, e.g. `'~'[x]` in zsh."""
     if "$((" in word.raw and _BEFORE_SUM.search(word.raw):
         return True
-    if word.raw == word.plain or not _JOINED.search(word.plain):
+    if word.raw == word.value or not _JOINED.search(word.value):
         return False
     return _ONE_PIECE.fullmatch(word.raw) is None
 

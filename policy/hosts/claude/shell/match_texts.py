@@ -59,7 +59,7 @@ def _behind_options(
 ) -> int | None:
     """Return the index of the word behind a wrapper and its options; None where it is unknown."""
     index = start + 1
-    texts = [word.plain if quoted else word.raw for word in words]
+    texts = [word.value if quoted else word.raw for word in words]
     while index < len(words) and texts[index].startswith("-"):
         option, behind = texts[index], texts[index + 1 : index + 2]
         if option == "--" and wrapper.ends:
@@ -89,11 +89,11 @@ def matches(wanted: str, text: str) -> bool:
 
 def keeps_harmless(before: Sequence[Word], shell: Shell, *, moves: bool) -> bool:
     """Whether a harmless program stays so behind *before*; *moves*: it changes the folder."""
-    found = (shell.wrapping.granting.known.get(word.plain) for word in before)
+    found = (shell.wrapping.granting.known.get(word.value) for word in before)
     wrappers = [wrapper for wrapper in found if wrapper is not None]
     if not wrappers:
         return True
-    has_options = any(word.plain.startswith("-") for word in before)
+    has_options = any(word.value.startswith("-") for word in before)
     return len(wrappers) == 1 and wrappers[0].quiet and not (moves or has_options)
 
 
@@ -111,8 +111,8 @@ def requoted(words: Sequence[Word], program: int) -> list[Word]:
     """Return *words* quoted anew; behind the index *program* quoted ones have no known value."""
     quoted = [*words[: program + 1]]
     for word in words[program + 1 :]:
-        is_plain = word.literal and not _QUOTED.search(word.plain)
-        raw = word.plain if is_plain else SOME_VALUE
+        is_plain = word.literal and not _QUOTED.search(word.value)
+        raw = word.value if is_plain else SOME_VALUE
         quoted.append(evolve(word, raw=raw) if word.literal or word.vetted else word)
     return quoted
 
@@ -121,7 +121,7 @@ def with_bare_globs(words: Sequence[Word]) -> list[Word]:
     """Return *words* with the globs that they have once the host drops their quotes."""
     return [
         evolve(word, glob=True)
-        if _EXPANDED.search(word.plain) and not _QUOTED.search(word.plain)
+        if _EXPANDED.search(word.value) and not _QUOTED.search(word.value)
         else word
         for word in words
     ]
@@ -139,7 +139,7 @@ def granted_words(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
     while start < len(words) - 1 and _is_safe_assignment(words[start], shell):
         start += 1
     while start < limits.NESTING and (
-        wrapper := shell.wrapping.granting.known.get(words[start].plain)
+        wrapper := shell.wrapping.granting.known.get(words[start].value)
     ):
         behind = _behind_options(words, start, wrapper, quoted=False)
         if behind is None or behind == len(words):
@@ -155,18 +155,18 @@ def granted_words(words: Sequence[Word], shell: Shell) -> Sequence[Word]:
 def is_fragment(words: Sequence[Word], shell: Shell) -> bool:
     """Whether *words* are an option, nothing, or a wrapper with a wrong option or program."""
     name = words[0]
-    if name.plain.startswith(("-", "|", "&")) or not name.plain or not name.literal:
+    if name.value.startswith(("-", "|", "&")) or not name.value or not name.literal:
         return True
-    wrapper = shell.wrapping.granting.known.get(words[0].plain)
+    wrapper = shell.wrapping.granting.known.get(words[0].value)
     if wrapper is None or wrapper.appends or len(words) == 1:
         return False
-    if matches(wrapper.idle, words[1].plain):
+    if matches(wrapper.idle, words[1].value):
         return False
     behind = _behind_options(words, 0, wrapper, quoted=True)
-    started = words[1 if behind is None or behind == len(words) else behind].plain
+    started = words[1 if behind is None or behind == len(words) else behind].value
     if wrapper.runs and not matches(wrapper.runs, started):
         return True
-    return behind is None and (words[1].plain.startswith("-") or bool(wrapper.operands))
+    return behind is None and (words[1].value.startswith("-") or bool(wrapper.operands))
 
 
 def _is_safe_assignment(word: Word, shell: Shell) -> bool:
@@ -199,9 +199,9 @@ def _commands_in_words(words: Sequence[Word], program: int, shell: Shell) -> Ite
 
     Where no program is found behind a wrapper, a command may begin with each word.
     """
-    is_found = basename(words[program].plain) not in shell.wrapping.names
+    is_found = basename(words[program].value) not in shell.wrapping.names
     for number in range(1, min(program + 1 if is_found else len(words), limits.NESTING)):
-        text = words[number].plain
+        text = words[number].value
         if not is_found:
             yield from _texts_of(words[number:])
         if " " in text or (text[:1] == "-" and not is_found):
@@ -227,7 +227,7 @@ def _texts_of(words: Sequence[Word]) -> Iterator[str]:
     """Yield a command as written and without quotes, each also with the bare program name."""
     for one in (words, _with_bare_program(words)):
         yield as_written(one)
-        yield " ".join([word.plain for word in one])
+        yield " ".join([word.value for word in one])
         yield from shortened(one)
 
 
@@ -238,7 +238,7 @@ def _read_again(text: str, shell: Shell) -> Iterator[str]:
         pieces = text.split()
         words = [Word(piece, _QUOTE.sub("", piece)) for piece in pieces]
         for stage in stages_of(words, command_prefix(words, shell)):
-            yield " ".join([stage[0].plain, *(word.raw for word in stage[1:])])
+            yield " ".join([stage[0].value, *(word.raw for word in stage[1:])])
 
 
 _QUOTE: Final = re.compile(r"['\"\\]")
@@ -249,7 +249,7 @@ MORE: Final = f" {SOME_VALUE}"
 
 def _with_bare_program(words: Sequence[Word]) -> Sequence[Word]:
     """Return a command with the bare name of its program."""
-    name = basename(words[0].plain)
+    name = basename(words[0].value)
     if name == words[0].raw:
         return words
     return [Word(name, name), *words[1:]] if name or len(words) == 1 else words[1:]
@@ -294,7 +294,7 @@ def shortened(words: Sequence[Word]) -> tuple[str, ...]:
     )
     before = words[: next(substituting, len(words))]
     texts = [
-        word.plain
+        word.value
         for word in before
         if word.raw[:1] not in _DROPPED_FIRST or not _DROPPED.fullmatch(word.raw)
     ]

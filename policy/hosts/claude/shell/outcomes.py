@@ -203,7 +203,7 @@ class _WholeRules:
                 continue
             text = str(entry.pattern) if entry.pattern.exact else ""
             if entry.effect is Effect.ALLOW:
-                if entry.pattern.exact and entry.form is Form.PLAIN:
+                if entry.pattern.exact and entry.form is Form.ORDINARY:
                     spelled.setdefault(text, index)
             elif may_join(entry.pattern) or spells_several(text):
                 joining.append(index)

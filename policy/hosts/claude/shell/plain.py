@@ -91,7 +91,7 @@ def _add(token: re.Match[str], command: SimpleCommand, targets: list[Redirection
 def _add_word(word: Word, command: SimpleCommand) -> bool:
     command.has_words_behind |= command.redirected
     # `A=1 > f b` has more match texts, and behind `A=1 if` a statement begins.
-    is_odd = command.redirected or word.plain in _NO_PROGRAMS
+    is_odd = command.redirected or word.value in _NO_PROGRAMS
     if is_odd and all("=" in each.raw for each in command.words):
         return False
     command.words.append(word)
@@ -113,11 +113,11 @@ _PIECE: Final = re.compile(r"""'[^']*'|"[^"]*"|[^'"]+""")
 
 
 def _quoted(raw: str) -> Word:
-    plain, glob = [], False
+    pieces, glob = [], False
     for piece in _PIECE.findall(raw):
         if piece[0] in "'\"":
-            plain.append(piece[1:-1])
+            pieces.append(piece[1:-1])
         else:
-            plain.append(piece)
+            pieces.append(piece)
             glob |= "*" in piece or "?" in piece
-    return Word(raw, "".join(plain), glob=glob)
+    return Word(raw, "".join(pieces), glob=glob)

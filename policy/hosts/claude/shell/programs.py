@@ -39,31 +39,31 @@ def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
     while index < len(rest):
         word = rest[index]
         index += 1
-        if word.plain == "--" and program.ends:
+        if word.value == "--" and program.ends:
             operands += rest[index:]
             named += rest[index:]
             break
         if (
-            word.plain.startswith(("-", "+"))
-            and len(word.plain) > 1
+            word.value.startswith(("-", "+"))
+            and len(word.value) > 1
             and not (program.runs and operands)
         ):
             options.append(word)
             behind = program.trailing and bool(named)
-            named += [word] * (behind or word.plain[0] == "+")
-            if program.files and "=" in word.plain:
-                name, _, joined = word.plain.partition("=")
+            named += [word] * (behind or word.value[0] == "+")
+            if program.files and "=" in word.value:
+                name, _, joined = word.value.partition("=")
                 if matches(program.files, name):
-                    files.append(evolve(word, plain=joined))
-            if program.files and matches(program.files, word.plain[:2]) and word.plain[2:]:
-                files.append(evolve(word, plain=word.plain[2:]))
+                    files.append(evolve(word, value=joined))
+            if program.files and matches(program.files, word.value[:2]) and word.value[2:]:
+                files.append(evolve(word, value=word.value[2:]))
             options_known &= not (program.leading and operands)
-            option, value = word.plain, rest[index] if index < len(rest) else None
+            option, value = word.value, rest[index] if index < len(rest) else None
             is_file = matches(program.files, option)
             if value is not None and (
-                matches(program.pairs, f"{option} {value.plain}")
+                matches(program.pairs, f"{option} {value.value}")
                 or (
-                    not value.plain.startswith("-") and (is_file or matches(program.values, option))
+                    not value.value.startswith("-") and (is_file or matches(program.values, option))
                 )
             ):
                 index += 1
@@ -83,7 +83,7 @@ def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
 
 def _has(options: list[Word], wanted: str) -> bool:
     """Return whether one of the options is *wanted*."""
-    return any(matches(wanted, option.plain) for option in options)
+    return any(matches(wanted, option.value) for option in options)
 
 
 # The last segments of a name, if they are stars alone.
@@ -112,9 +112,9 @@ def _is_unresolved(word: Word, *, parents: bool, folder_changed: bool) -> bool:
     """
     if not word.known or word.guessed:
         return _EXPANSION.search(word.raw) is not None
-    if _emptied(word.plain) is None:
+    if _emptied(word.value) is None:
         return False
-    is_plain = _ONE_STAR.fullmatch(word.plain) is not None and ".." not in word.plain
+    is_plain = _ONE_STAR.fullmatch(word.value) is not None and ".." not in word.value
     return parents or folder_changed or not is_plain
 
 
@@ -137,25 +137,25 @@ def _select(program: Program, files: Files, rest: list[Word], operands: list[Wor
         case Files.REST:
             return operands if _has(rest, program.given) else operands[1:]
         case Files.SETS:
-            deletes = any(word.plain[:1] == "-" and "d" in word.plain for word in rest)
+            deletes = any(word.value[:1] == "-" and "d" in word.value for word in rest)
             return operands[1 if deletes else 2 :]
         case Files.BUT_LAST:
             return operands[:-1] if len(operands) > 1 else operands
         case Files.SLASHED:
             some = [*operands, *_names_in_options(rest)]
             is_given = _has(rest, program.given)
-            return some if is_given else [w for w in some if _SLASHED.search(w.plain)]
+            return some if is_given else [w for w in some if _SLASHED.search(w.value)]
         case Files.LEADING:
-            given = dropwhile(lambda word: _BEFORE_FOLDERS.fullmatch(word.plain), rest)
-            leading = takewhile(lambda word: not word.plain.startswith("-"), given)
-            ended = dropwhile(lambda word: word.plain != "--", rest)
+            given = dropwhile(lambda word: _BEFORE_FOLDERS.fullmatch(word.value), rest)
+            leading = takewhile(lambda word: not word.value.startswith("-"), given)
+            ended = dropwhile(lambda word: word.value != "--", rest)
             return [*leading, *ended]
 
 
 def _names_in_options(rest: list[Word]) -> Iterator[Word]:
     """Yield the names that options may contain: `--file=a`, `-fa`, `-f=/a`, `-vta`."""
     for word in rest:
-        text = word.plain
+        text = word.value
         if text[:1] != "-":
             continue
         behind = ("", "") if text[:2] == "--" else (text[2:], text.partition("t")[2])
@@ -164,7 +164,7 @@ def _names_in_options(rest: list[Word]) -> Iterator[Word]:
             *(text.partition("=")[2], *behind, behind[1].removeprefix("=")),
             text[slashed.start() :] if slashed else "",
         )
-        yield from (evolve(word, plain=name) for name in dict.fromkeys(names) if name)
+        yield from (evolve(word, value=name) for name in dict.fromkeys(names) if name)
 
 
 _SLASH: Final = re.compile(r"[\\/~]")
@@ -180,12 +180,12 @@ _INDIRECT: Final = re.compile(r"(?:^|/)(?!\.\.(?:/|$))[^/]+/(?:.*/)?\.\.(?:/|$)"
 
 def _is_expandable(word: Word) -> bool:
     """Whether a quoted name has characters that shells expand, so that the host distrusts it."""
-    return word.literal and (word.plain[:1] == "=" or not _EXPANDABLE.isdisjoint(word.plain))
+    return word.literal and (word.value[:1] == "=" or not _EXPANDABLE.isdisjoint(word.value))
 
 
 def _is_checked_name(word: Word) -> bool:
     """Whether rules decide whether a file named *word* may be written."""
-    return word.known and not _is_expandable(word) and not is_pattern(word.plain)
+    return word.known and not _is_expandable(word) and not is_pattern(word.value)
 
 
 def is_indirect(name: str) -> bool:
@@ -207,34 +207,34 @@ def _files_of(
         if reads or files is not Files.NONE:
             chosen += given.files
         # An empty name is the folder it runs in.
-        words = [w if w.plain else evolve(w, plain=".") for w in chosen if not is_home_of_other(w)]
+        words = [w if w.value else evolve(w, value=".") for w in chosen if not is_home_of_other(w)]
         names: list[str | None] = [None] * (len(words) < len(chosen))
         if reads:
             # An option behind a file may be a file.
-            names += [None] * any(is_indirect(word.plain) for word in given.options)
+            names += [None] * any(is_indirect(word.value) for word in given.options)
             if not words and _lists_folder(program, given):
                 names.append(".")
             is_named = [(w.known or w.vetted) and not _is_expandable(w) for w in words]
         else:
             is_named = [*map(_is_checked_name, words)]
-        names += (word.plain for word, named in zip(words, is_named, strict=True) if named)
+        names += (word.value for word, named in zip(words, is_named, strict=True) if named)
         if any(_may_open_other(word, program, reads=reads, spared=spared) for word in words):
             names.append(None)
         names += (name for word in words if not reads and (name := with_home(word)))
         tool = tools.reads if reads else tools.writes
         opened += (ClaudeRedirection(name, not reads, tool) for name in dict.fromkeys(names))
-        if not reads and any(is_unwritable(word.plain) for word in words):
+        if not reads and any(is_unwritable(word.value) for word in words):
             opened.append(ClaudeRedirection(None, writes=True, tool=tool, guarded=True))
-        looked.update(word.plain for word in words)
+        looked.update(word.value for word in words)
     if (program.reads, program.writes) != (Files.NONE, Files.NONE):
         opened += _glob_files(program, rest, given, looked, tools.reads)
     if shell.kept and program.uproots is not Files.NONE:
-        is_plain = all(word.plain[:1] != "-" for word in rest)  # or an option may name the folder
+        is_plain = all(word.value[:1] != "-" for word in rest)  # or an option may name the folder
         moved = _select(program, program.uproots if is_plain else Files.ALL, rest, given.named)
         opened += (
-            ClaudeRedirection(w.plain, writes=True, tool=tools.writes, deep=True)
+            ClaudeRedirection(w.value, writes=True, tool=tools.writes, deep=True)
             for w in moved
-            if w.known and w.plain
+            if w.known and w.value
         )
     if program.into:
         opened += _files_in_target_folder(rest, given.named, tools.writes)
@@ -245,7 +245,7 @@ def _files_of(
 
 def _may_open_other(word: Word, program: Program, *, reads: bool, spared: bool) -> bool:
     """Whether the program may open another file than *word* names."""
-    name = word.plain
+    name = word.value
     if reads and (name.startswith("//") or (word.vetted and not word.known)):
         return name.startswith("//") or "<<" in word.raw
     is_one = word.literal and not (is_pattern(name) and (word.glob or not spared))
@@ -268,15 +268,15 @@ def _glob_files(
     program: Program, rest: list[Word], given: _ParsedArguments, seen: set[str | None], tool: str
 ) -> Iterator[ClaudeRedirection]:
     """Yield the files that a program may read by its globs."""
-    expanded = [word for word in rest if word.glob and _GLOB.search(word.plain)]
+    expanded = [word for word in rest if word.glob and _GLOB.search(word.value)]
     if program.writes is Files.NONE:
         chosen = [*_select(program, program.reads, rest, given.named), *given.files, *expanded]
-        if any(_ABOVE_GLOB.search(word.plain) for word in chosen):
+        if any(_ABOVE_GLOB.search(word.value) for word in chosen):
             yield ClaudeRedirection(None, writes=False, tool=tool, shadowed=True, guarded=True)
     for word in expanded:
-        if word.plain not in seen:
-            before = _GLOB.split(word.plain, maxsplit=1)[0].rpartition("/")[0]
-            folder = before or "/" * (word.plain[:1] == "/") or "."
+        if word.value not in seen:
+            before = _GLOB.split(word.value, maxsplit=1)[0].rpartition("/")[0]
+            folder = before or "/" * (word.value[:1] == "/") or "."
             yield ClaudeRedirection(folder, writes=False, tool=tool)
 
 
@@ -294,22 +294,22 @@ def _files_in_target_folder(
     """Yield the files that are written if the last operand, or that of an option, is a folder."""
     if (
         len(operands) < len(rest)
-        or any(word.plain[:1] == "-" for word in operands)
+        or any(word.value[:1] == "-" for word in operands)
         # The host does not look which operand is the last.
         or any(word.vetted and not word.known for word in operands)
     ):
         yield ClaudeRedirection(None, writes=True, tool=tool)
-    folder_options = [word for word in rest if word.plain[:2] != "--" or word.plain[:3] == "--t"]
+    folder_options = [word for word in rest if word.value[:2] != "--" or word.value[:3] == "--t"]
     folders = [folder for folder in _names_in_options(folder_options) if _is_checked_name(folder)]
-    yield from (ClaudeRedirection(each.plain, writes=True, tool=tool) for each in folders)
-    values = (folder for name, folder in pairwise(rest) if _INTO.fullmatch(name.plain))
+    yield from (ClaudeRedirection(each.value, writes=True, tool=tool) for each in folders)
+    values = (folder for name, folder in pairwise(rest) if _INTO.fullmatch(name.value))
     last = next(values, operands[-1]) if operands else None
     if last is not None and _is_checked_name(last):
         folders.append(last)
     for folder, word in product(folders, operands):
-        name = word.plain.rstrip("/").rpartition("/")[2]
+        name = word.value.rstrip("/").rpartition("/")[2]
         if word.known and not word.glob and word is not folder and name not in ("", ".", ".."):
-            yield ClaudeRedirection(f"{folder.plain.rstrip('/')}/{name}", writes=True, tool=tool)
+            yield ClaudeRedirection(f"{folder.value.rstrip('/')}/{name}", writes=True, tool=tool)
 
 
 def is_unwritable(name: str) -> bool:
@@ -324,15 +324,15 @@ _LONGEST_NAME: Final = 255  # bytes, on the file systems that there are
 
 def is_home_of_other(word: Word) -> bool:
     """Whether a word begins like the home folder of another user, quoted or not: `~bob`."""
-    return word.plain[:1] == "~" and word.plain[1:2] not in ("", "/")
+    return word.value[:1] == "~" and word.value[1:2] not in ("", "/")
 
 
 def _removed(word: Word, given: _ParsedArguments, shell: Shell) -> Iterator[ClaudeRedirection]:
     """Yield the files that the removal of one operand removes; an emptied folder is `folder/*`."""
     tool, parents = shell.files.removes, _with_parents(given)
-    if word.plain.startswith("//") or _is_unresolved(word, parents=parents, folder_changed=False):
+    if word.value.startswith("//") or _is_unresolved(word, parents=parents, folder_changed=False):
         yield ClaudeRedirection(None, writes=False, tool=tool, guarded=True)
-    name: str | None = word.plain or "."  # without a name it is the folder itself
+    name: str | None = word.value or "."  # without a name it is the folder itself
     if word.known and name is not None:
         folder = _emptied(name)
         if folder is None or not _SOME_GLOB.search(folder):
@@ -384,9 +384,9 @@ def _new_folder(name: str, operands: Sequence[Word]) -> str | None:
     if not operands:
         return "~" if name in ("cd", "chdir") else None
     word = operands[0]
-    if len(operands) > 1 or not word.known or word.plain == "-" or _NUMBER.fullmatch(word.plain):
+    if len(operands) > 1 or not word.known or word.value == "-" or _NUMBER.fullmatch(word.value):
         return None
-    return None if word.glob or _UNKNOWN.search(word.plain) else word.plain
+    return None if word.glob or _UNKNOWN.search(word.value) else word.value
 
 
 @frozen
@@ -407,7 +407,7 @@ class Behavior:
 
 def examine(words: Sequence[Word], shell: Shell) -> Behavior | None:
     """Return what is known of the command *words*; None for an unknown program."""
-    name = words[0].plain
+    name = words[0].value
     program = shell.programs.known.get(name)
     if program is None:
         # `/bin/rm` may be another program than `rm`: no more is known of it than its files.
@@ -416,13 +416,13 @@ def examine(words: Sequence[Word], shell: Shell) -> Behavior | None:
             return None
         return evolve(_behavior(elsewhere, list(words[1:]), shell), harmless=False)
     rest, stays = list(words[1:]), program.stays
-    if program.before and rest and rest[0].plain[:1] == "-":
+    if program.before and rest and rest[0].value[:1] == "-":
         return _examine_behind_options(program, rest, shell)
-    while rest and rest[0].plain in program.subcommands:
-        program = program.subcommands[rest[0].plain]
+    while rest and rest[0].value in program.subcommands:
+        program = program.subcommands[rest[0].value]
         rest = rest[1:]
     known = _behavior(program, rest, shell)
-    is_unknown = bool(program.subcommands and rest) and not rest[0].plain.startswith("-")
+    is_unknown = bool(program.subcommands and rest) and not rest[0].value.startswith("-")
     if is_unknown or (stays and not known.stays):
         return evolve(known, harmless=known.harmless and not is_unknown, stays=known.stays or stays)
     return known
@@ -431,14 +431,14 @@ def examine(words: Sequence[Word], shell: Shell) -> Behavior | None:
 def _examine_behind_options(program: Program, rest: list[Word], shell: Shell) -> Behavior:
     """Return the files of a command with options before its subcommand: `git -C a add b`."""
     at, folder = 0, ""
-    while at < len(rest) and rest[at].plain[:1] == "-":
-        option, joined, value = rest[at].plain.partition("=")
+    while at < len(rest) and rest[at].value[:1] == "-":
+        option, joined, value = rest[at].value.partition("=")
         at += 1
         if not joined and matches(program.before, option) and at < len(rest):
-            value, at = rest[at].plain, at + 1
+            value, at = rest[at].value, at + 1
         if value and matches(program.enters, option):
             folder = _below(folder, value)
-    inner = program.subcommands.get(rest[at].plain) if at < len(rest) else None
+    inner = program.subcommands.get(rest[at].value) if at < len(rest) else None
     known = _behavior(inner or program, rest[at + 1 :], shell)
     opened = (
         evolve(file, target=_below(folder, file.target)) if file.target else file
@@ -450,10 +450,10 @@ def _examine_behind_options(program: Program, rest: list[Word], shell: Shell) ->
 def _behavior(program: Program, rest: list[Word], shell: Shell) -> Behavior:
     given = _split(program, rest)
     if program.runs:
-        inner = shell.programs.known.get(given.operands[0].plain) if given.operands else None
+        inner = shell.programs.known.get(given.operands[0].value) if given.operands else None
         more = inner is not None and (bool(inner.files) or _reads_more(inner, given.operands[1:]))
         # Behind `--` a program is named: `xargs --` is not read as `xargs`.
-        alone = not given.operands and not (rest and rest[-1].plain == "--")
+        alone = not given.operands and not (rest and rest[-1].value == "--")
         harmless = given.options_known and (alone or bool(inner and inner.piped))
         harmless &= all(word.literal and not word.glob for word in rest)
         return Behavior(program, harmless, stays=bool(inner and inner.stays), unnamed=more)
@@ -464,11 +464,11 @@ def _behavior(program: Program, rest: list[Word], shell: Shell) -> Behavior:
         opened = (ClaudeRedirection("~", writes=False, tool=shell.files.reads),)
     in_place, moves = False, 0
     if program.moves:
-        plain = [word.plain for word in rest]
-        folder = plain[0] if len(plain) == 1 else ""
+        values = [word.value for word in rest]
+        folder = values[0] if len(values) == 1 else ""
         in_place = folder in (".", "./") or "" != folder.rstrip("/") == shell.cwd
         # An option behind a folder may be a folder.
-        named = [*dropwhile(lambda text: text[:1] == "-" and text not in ("-", "--"), plain)]
+        named = [*dropwhile(lambda text: text[:1] == "-" and text not in ("-", "--"), values)]
         moves = 0 if in_place else max(1, len(named) - (named[:1] == ["--"]))
     parents = _with_parents(given)
     return Behavior(
@@ -498,7 +498,7 @@ def _is_relative(
     names = [file.target for file in opened if file.tool == shell.files.reads]
     if _lists_folder(program, given) and (not names or not given.operands):
         return True
-    if program.reads is not Files.NONE and any(not word.plain for word in given.operands):
+    if program.reads is not Files.NONE and any(not word.value for word in given.operands):
         return True
     return any(name is None or name[:1] not in ("/", "~") for name in names)
 
@@ -508,25 +508,25 @@ def _is_harmless(program: Program, rest: list[Word], given: _ParsedArguments) ->
         return False
     if not program.texts and any(not word.literal for word in rest):
         return False
-    if program.flags is not None and any(_DOUBTFUL.search(word.plain) for word in rest):
+    if program.flags is not None and any(_DOUBTFUL.search(word.value) for word in rest):
         return False
     if program.spelling and not all(matches(program.spelling, word.raw) for word in rest):
         return False
     if program.needs and not _has(given.options, program.needs):
         return False
-    if program.once and sum(matches(program.needs, each.plain) for each in given.options) > 1:
+    if program.once and sum(matches(program.needs, each.value) for each in given.options) > 1:
         return False
-    if program.flags == "" and any(word.plain == "--" for word in rest):
+    if program.flags == "" and any(word.value == "--" for word in rest):
         return False
     operands = given.operands
     if program.most is not None and len(operands) > program.most:
         return False
     if not program.globs and any(word.glob for word in rest):
         return False
-    if program.first and (not operands or not matches(program.first, operands[0].plain)):
+    if program.first and (not operands or not matches(program.first, operands[0].value)):
         return False
     others = operands[1:] if program.first else operands
-    return not program.operands or all(matches(program.operands, word.plain) for word in others)
+    return not program.operands or all(matches(program.operands, word.value) for word in others)
 
 
 _DOUBTFUL: Final = re.compile(r"[$`\n]|\{.*(?:,|\.\.)")
@@ -560,11 +560,11 @@ class FolderChanges:
 
     def follow(self, program: Sequence[Word]) -> None:
         """Follow a command that changes the folder; *program* is its words behind wrappers."""
-        name, rest = program[0].plain.rsplit("/", 1)[-1], program[1:]
+        name, rest = program[0].value.rsplit("/", 1)[-1], program[1:]
         if not all(word.literal for word in rest):
             return  # a host that cannot read the command does not follow it
-        options = [w.plain for w in rest if w.plain[:1] == "-" and w.plain not in ("-", "--")]
-        operands = [w for w in rest if w.plain == "-" or w.plain[:1] != "-"]
+        options = [w.value for w in rest if w.value[:1] == "-" and w.value not in ("-", "--")]
+        operands = [w for w in rest if w.value == "-" or w.value[:1] != "-"]
         options_known = name != "popd" and all(map(_OPTION.fullmatch, options))
         folder = _new_folder(name, operands) if options_known else None
         if folder is None or len(self.possible) >= _MOST_FOLDERS:
@@ -601,15 +601,15 @@ def uses_repository(program: Sequence[Word], shell: Shell) -> bool:
     """Return whether a command, behind its wrappers, runs a program that uses a repository."""
     if not shell.kinds.repository:
         return False
-    names = program if program[0].plain == "xargs" else program[:1]
-    return any(word.plain in shell.kinds.versioning for word in names)
+    names = program if program[0].value == "xargs" else program[:1]
+    return any(word.value in shell.kinds.versioning for word in names)
 
 
 def written_names(program: Sequence[Word], shell: Shell) -> tuple[str, ...]:
     """Return the names of files that a command, behind its wrappers, may put somewhere."""
-    if posixpath.basename(program[0].plain) not in shell.kinds.planting:
+    if posixpath.basename(program[0].value) not in shell.kinds.planting:
         return ()
-    operands = [word.plain for word in program[1:] if not word.plain.startswith("-")]
+    operands = [word.value for word in program[1:] if not word.value.startswith("-")]
     if operands and _relative(operands[-1], shell).startswith("."):
         # A file that is put into a folder keeps its name.
         return (*operands, *(posixpath.basename(name.rstrip("/")) for name in operands))

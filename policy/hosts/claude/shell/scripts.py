@@ -95,7 +95,7 @@ def _removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
         and (
             word.guessed
             or not word.known
-            or word.plain.partition("=")[2].rstrip("/") in ("", ".", "..", "~")
+            or word.value.partition("=")[2].rstrip("/") in ("", ".", "..", "~")
         )
         for command in commands
         for word in command.words
@@ -272,7 +272,7 @@ class _ScriptReading:
     def _add_files(self, facts: simple.CommandFacts, *, redirected_first: bool) -> bool:
         """Add the files of a command, and return whether it is harmless."""
         shell, program, known = self.shell, facts.examined, facts.known
-        moves = program[0].plain.rsplit("/", 1)[-1] in shell.kinds.movers
+        moves = program[0].value.rsplit("/", 1)[-1] in shell.kinds.movers
         if known is None:
             if moves:
                 self._folders.follow(program)
@@ -284,7 +284,7 @@ class _ScriptReading:
         self._edits |= facts.edits
         self._folders.stays |= facts.edits and not known.opened
         self._empties |= known.empties
-        enters = known.moves == 1 or (known.moves > 1 and program[1].plain[:1] not in ("/", "~"))
+        enters = known.moves == 1 or (known.moves > 1 and program[1].value[:1] not in ("/", "~"))
         files = self._new_folders if enters else self.files
         for file in known.opened:
             self._edits |= file.tool in (shell.files.writes, shell.files.removes)
@@ -359,7 +359,7 @@ _SETS = re.compile(r"[A-Za-z_]\w*\+?=(?!\()")
 
 def _possible_reads(words: Sequence[Word], tool: str) -> Iterator[ClaudeRedirection]:
     """Yield reads of the files that *words* may name: `a`, `--file=a`, `-fa`."""
-    for text in (word.plain for word in words):
+    for text in (word.value for word in words):
         behind_letter = text[2:] if text.startswith("-") else ""
         for name in filter(None, (text, text.partition("=")[2], behind_letter)):
             yield ClaudeRedirection(name, writes=False, tool=tool)

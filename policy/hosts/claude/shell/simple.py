@@ -54,7 +54,7 @@ _AT_HOME: Final = re.compile(r"(?:^|:)~")
 def _sets_evaluated(words: Sequence[Word], shell: Shell) -> bool:
     """Whether a variable gets a value that shells evaluate even in quotes: arithmetic, `~`."""
     for word in takewhile(is_assignment, words):
-        name, _, value = word.plain.partition("=")
+        name, _, value = word.value.partition("=")
         if _AT_HOME.search(value) and ("$" not in word.raw or "~" in word.raw):
             return True
         if name.rstrip("+") in shell.variables.counted and not _DECIMAL.fullmatch(value):
@@ -66,7 +66,7 @@ def _changes_reading(words: Sequence[Word], shell: Shell, *, first: bool) -> boo
     """Whether *words* set a variable that changes how a shell reads what follows."""
     assignments = [*takewhile(is_assignment, words)]
     program = words[len(assignments) :]
-    name = program[0].plain if program else ""
+    name = program[0].value if program else ""
     guarded = expression(shell.variables.guarded)
     if "=" in name and guarded.fullmatch(_variable(name)):
         return True  # in quotes: a program to shells, an assignment to the host
@@ -76,7 +76,7 @@ def _changes_reading(words: Sequence[Word], shell: Shell, *, first: bool) -> boo
     lasting = names if not first or name in _KEEPING_VARIABLES else []
     if name == "export" and (not first or program[0].raw != name):
         # In quotes `export` is a command to all shells, and no keyword.
-        lasting += [_variable(word.plain) for word in program[1:] if "=" in word.plain]
+        lasting += [_variable(word.value) for word in program[1:] if "=" in word.value]
     return any(map(guarded.fullmatch, lasting))
 
 
@@ -103,7 +103,7 @@ def _is_unchecked(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) ->
             _changes_reading(stage, shell, first=number == 0)
             for number, stage in enumerate(selected)
         )
-        or any(is_environment(word.plain) for word in words)
+        or any(is_environment(word.value) for word in words)
         or any(
             is_fragment(each, shell) or _has_unchecked_arguments(each, shell) for each in selected
         )
@@ -120,7 +120,7 @@ def is_environment(name: str) -> bool:
 
 
 def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
-    program = shell.programs.known.get(basename(words[0].plain))
+    program = shell.programs.known.get(basename(words[0].value))
     if program is None:
         return False
     if program.settled and not all(word.literal for word in words[1:]):
@@ -132,17 +132,17 @@ def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
         return True
     if program.unchecked is None:
         return False
-    if program.spelled and any(word.raw != word.plain for word in words[1:]):
+    if program.spelled and any(word.raw != word.value for word in words[1:]):
         return True
-    arguments = "\0".join([word.plain for word in words[1:]]) or "\0" * len(words[1:])
+    arguments = "\0".join([word.value for word in words[1:]]) or "\0" * len(words[1:])
     return expression(program.unchecked).fullmatch(arguments) is not None
 
 
 def _may_be_option(word: Word, program: Word) -> bool:
     """Whether the value of an unknown word may be an option, or empty."""
-    if word.literal or word.plain[:1] not in ("$", "`", "-", "+"):
+    if word.literal or word.value[:1] not in ("$", "`", "-", "+"):
         return False
-    return program.plain not in {*TESTS, "test"} or "/" not in _SUBSTITUTION.sub("", word.plain)
+    return program.value not in {*TESTS, "test"} or "/" not in _SUBSTITUTION.sub("", word.value)
 
 
 _SUBSTITUTION = re.compile(r"\$\(.*\)|`.*`", re.DOTALL)
@@ -150,7 +150,7 @@ _SUBSTITUTION = re.compile(r"\$\(.*\)|`.*`", re.DOTALL)
 
 def has_lone_equals(words: Sequence[Word]) -> bool:
     """Whether a word is a lone ``=``, which may be half an assignment to the grammar."""
-    return any(word.raw == "=" for word in words) and words[0].plain not in TESTS
+    return any(word.raw == "=" for word in words) and words[0].value not in TESTS
 
 
 _VERSION: Final = re.compile(r"-\d+(?:\.\d+)*\Z")
@@ -167,13 +167,13 @@ def shell_of(name: str) -> str:
 
 def _script_of(words: Sequence[Word]) -> str | None:
     """Return SCRIPT of ``bash -c SCRIPT``; None for another command."""
-    if len(words) > 1 and shell_of(words[0].plain) in BOXES and shell_of(words[1].plain) in SHELLS:
+    if len(words) > 1 and shell_of(words[0].value) in BOXES and shell_of(words[1].value) in SHELLS:
         words = words[1:]
-    if len(words) < 3 or shell_of(words[0].plain) not in SHELLS:
+    if len(words) < 3 or shell_of(words[0].value) not in SHELLS:
         return None
     has_script, index = False, 1
     while index < len(words):
-        text = words[index].plain
+        text = words[index].value
         index += 1
         if text in ("-", "--"):
             break
@@ -185,7 +185,7 @@ def _script_of(words: Sequence[Word]) -> str | None:
         else:
             has_script |= text[0] == "-" and "c" in text
             index += text.count("o") + text.count("O")
-    return words[index].plain if has_script and index < len(words) else None
+    return words[index].value if has_script and index < len(words) else None
 
 
 def _is_harmless(
@@ -228,20 +228,20 @@ def _texts(
     text, name = as_written(words), granted[0]
     if (
         not prefix.program
-        and name.plain not in shell.wrapping.names
-        and basename(name.plain) == name.plain
+        and name.value not in shell.wrapping.names
+        and basename(name.value) == name.value
         and not is_quoted(name)
         and not is_assignment(name)
     ):
-        plain = " ".join([word.plain for word in words])
+        unquoted = " ".join([word.value for word in words])
         vanishing = shortened(words) if may_vanish(text) else ()
-        found = (text, plain) if _SPACED.search(text) else (plain,)
+        found = (text, unquoted) if _SPACED.search(text) else (unquoted,)
         texts = dict.fromkeys((*chain.from_iterable(map(with_single_blanks, found)), *vanishing))
         return text, (() if [*texts] == [text] else tuple(texts)), ()
     if all(map(is_assignment, words)):
         return "", (text,), ()  # only an exact rule for the whole command may allow it
-    if is_quoted(name) and _PLAIN_NAME.fullmatch(name.plain):
-        granted = [evolve(name, raw=name.plain), *granted[1:]]
+    if is_quoted(name) and _PLAIN_NAME.fullmatch(name.value):
+        granted = [evolve(name, raw=name.value), *granted[1:]]
     granted_text = as_written(granted)
     named = dict.fromkeys((*match_texts(words, prefix, shell), text))
     named.pop(granted_text, None)
@@ -269,28 +269,28 @@ class CommandFacts:
         if anew:
             begins = len(words) - len(granted)
             quoted = requoted(words, begins)
-            matched = (*self.texts[1], " ".join([word.plain for word in granted]))
+            matched = (*self.texts[1], " ".join([word.value for word in granted]))
             text, _, written = _texts(quoted, prefix, quoted[begins:], shell)
             self.texts = text, matched, written
         self.script = _script_of(program)  # `ls` of `bash -c ls`
         self.assigns = all(map(is_assignment, words))  # whether it is assignments alone
-        self.changes_folder = program[0].plain in shell.kinds.movers  # whether it may change folder
+        self.changes_folder = program[0].value in shell.kinds.movers  # whether it may change folder
         self.uses_repository = programs.uses_repository(program, shell)  # a git repository
         # Names of files that it may write, perhaps of a repository.
         self.written_names = programs.written_names(program, shell)
         # Whether it sets a variable for the commands that follow.
-        self.exports = program[0].plain == "export" and any("=" in w.plain for w in program[1:])
+        self.exports = program[0].value == "export" and any("=" in w.value for w in program[1:])
         # Whether a wrapper appends arguments.
         self.gets_arguments = any(
             wrapper.appends
             for word in words[: len(words) - len(granted)]
-            if (wrapper := shell.wrapping.granting.known.get(word.plain))
+            if (wrapper := shell.wrapping.granting.known.get(word.value))
         )
         # The words that are examined, whether they change files or run a script, what is known of
         # them, and whether the command is harmless by its own words.
-        outer = shell.programs.known.get(words[0].plain)
+        outer = shell.programs.known.get(words[0].value)
         self.examined = examined = words if outer is not None and outer.runs else program
-        self.edits = examined[0].plain in (shell.kinds.planting | shell.kinds.scripted)
+        self.edits = examined[0].value in (shell.kinds.planting | shell.kinds.scripted)
         self.known = programs.examine(with_bare_globs(examined) if anew else examined, shell)
         self.harmless = self.known is not None and _is_harmless(self.known, words, examined, shell)
         self._judge(prefix, shell)
@@ -307,14 +307,14 @@ class CommandFacts:
             or _begins_statement(words, prefix_length)
         )
         # Whether its first word is no name of a program.
-        self.nameless = not name.literal or "$" in name.raw or name.plain[:1] in ("", "-", "}")
+        self.nameless = not name.literal or "$" in name.raw or name.value[:1] in ("", "-", "}")
         # Whether no rule may allow any command of its script.
         self.unchecked = (
             program is not words
-            or basename(program[0].plain) in shell.kinds.odd
-            or any("/environ" in word.plain for word in words)
-            or name.plain[:1] == "-"
-            or "=" in name.plain
+            or basename(program[0].value) in shell.kinds.odd
+            or any("/environ" in word.value for word in words)
+            or name.value[:1] == "-"
+            or "=" in name.value
         ) and _is_unchecked(words, prefix, shell)
         # Whether shells differ on its words, or on the value of a variable.
         behind = next((word.raw for word in words if not is_assignment(word)), "")
