@@ -65,7 +65,7 @@ class PortableAgent:
     # Agent that it may start -> allow or ask.
     starts: Mapping[str, Effect] = values.field(factory=dict, hash=False)
     # Rules about the other parameters of calls that start agents.
-    starting: tuple[PortableLine, ...] = ()
+    spawn_rules: tuple[PortableLine, ...] = ()
     bounds: Bounds = Bounds()  # its limits
     description: str = ""  # its description, or ""
     prompt: str = ""  # its prompt, or ""

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from policy.tables.row import Row
 
 
-def decide_command(row: Row, text: str, limit: int) -> Outcome:
+def decide_command(row: Row, text: str, last: int) -> Outcome:
     """Return the outcome of *row* for the command *text*.
 
-    *limit* is the first entry that matches another argument of the call; entries behind it do not
-    count.
+    *last* is the number of the first entry that matches another argument of the call, or NO_MATCH;
+    no entry behind it counts.
     """
     command = _read(text, row.argument.kind, row.ruleset.dialect)
-    return evaluator_of(row).command_outcome(row, command, limit)
+    return evaluator_of(row).command_outcome(row, command, last)
 
 
 def _read(text: str, kind: ArgumentKind, dialect: Dialect) -> Command:
@@ -67,16 +67,16 @@ Subject = CommandPart | Redirection | None
 class CommandEvaluator:
     """Decides a command by its parts and files, the strictest first; a host may derive from it."""
 
-    def command_outcome(self, row: Row, command: Command, limit: int) -> Outcome:
-        """Return the outcome of *row* for a command; for *limit* see `decide_command`."""
-        found = [*self.outcomes(row, command, limit)]
+    def command_outcome(self, row: Row, command: Command, last: int) -> Outcome:
+        """Return the outcome of *row* for a command; for *last* see `decide_command`."""
+        found = [*self.outcomes(row, command, last)]
         if command.opaque:
             found += [(None, outcome) for outcome in _denied(row, found)]
         return min(self.whole_outcomes(row, command, found), key=strictness)
 
-    def outcomes(self, row: Row, command: Command, limit: int) -> Iterator[tuple[Subject, Outcome]]:
+    def outcomes(self, row: Row, command: Command, last: int) -> Iterator[tuple[Subject, Outcome]]:
         """Yield the outcome of *row* for each part, each file that counts, and the rest."""
-        parts = [(part, self.part_outcome(row, part, limit)) for part in command.parts]
+        parts = [(part, self.part_outcome(row, part, last)) for part in command.parts]
         yield from parts
         yield from self.opened(row, command, [outcome for _, outcome in parts])
         for outcome in self.in_background(row, command):
@@ -86,7 +86,7 @@ class CommandEvaluator:
         if not command.parts:
             # Only a rule for the whole tool allows a command that runs nothing.
             nothing = CommandPart("", grantable=row.default.effect is Effect.ALLOW)
-            yield None, self.part_outcome(row, nothing, limit)
+            yield None, self.part_outcome(row, nothing, last)
 
     def whole_outcomes(
         self,
@@ -101,9 +101,9 @@ class CommandEvaluator:
         """Yield the outcome for a background command, if the host has a rule about those."""
         yield from ()
 
-    def part_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
-        """Return the outcome of *row* for one simple command; for *limit* see `decide_command`."""
-        granted = self.known_outcome(row, part, min(row.first(part.text), limit))
+    def part_outcome(self, row: Row, part: CommandPart, last: int) -> Outcome:
+        """Return the outcome of *row* for one simple command; for *last* see `decide_command`."""
+        granted = self.known_outcome(row, part, min(row.first(part.text), last))
         if granted.effect is Effect.ALLOW and not part.grantable:
             return unsure(row.ruleset)
         return granted

@@ -23,18 +23,21 @@ if TYPE_CHECKING:
     from policy.tables.row import Row
 
 
-def file_outcome(row: Row, path: str, variant: str, limit: int = NO_MATCH) -> Outcome:
-    """Return the stricter outcome of *row* for a path and for its `case_variant`."""
-    found = path_outcome(row, path, limit)
+def file_outcome(row: Row, path: str, variant: str, last: int = NO_MATCH) -> Outcome:
+    """Return the stricter outcome of *row* for a path and for its `case_variant`.
+
+    For *last* see `decide_command` in `command_outcome.py`.
+    """
+    found = path_outcome(row, path, last)
     if variant != path:
-        found = min(found, path_outcome(row, variant, limit), key=strictness)
+        found = min(found, path_outcome(row, variant, last), key=strictness)
     if path.startswith(_OF_PROCESSES) and row.ruleset.dialect.processes:
         try:
             own = calls.real_path(path, links_of_processes(row.ruleset.dialect))
         except calls.Unreadable as unreadable:
             return UNREADABLE[unreadable.reason]
         if own != path:
-            found = min(found, path_outcome(row, own, limit), key=strictness)
+            found = min(found, path_outcome(row, own, last), key=strictness)
     return found
 
 
@@ -68,26 +71,26 @@ def links_of_processes(dialect: Dialect) -> list[tuple[str, str]]:
     return [(f"{of}{name}", to) for of in _OWN for name, to in (("cwd", cwd), ("root", ""))]
 
 
-def path_outcome(row: Row, path: str, limit: int = NO_MATCH) -> Outcome:
+def path_outcome(row: Row, path: str, last: int = NO_MATCH) -> Outcome:
     """Return the outcome of *row* for a canonical path, and for the file that it leads to.
 
     A file that a rule denies under either name is denied. Otherwise the real path of a file
     that a command reads decides alone, a file that a command writes through a link out of the
     working folders is asked for in any case, and a file tool needs both names.
     """
-    named = row.at(min(row.first(path), limit))
+    named = row.at(min(row.first(path), last))
     if not row.ruleset.dialect.links:
         return named
     try:
         real = calls.real_path(path, row.ruleset.dialect.links)
     except calls.Unreadable as unreadable:
         return UNREADABLE[unreadable.reason]
-    return named if real == path else led_outcome(row, path, real, limit)
+    return named if real == path else led_outcome(row, path, real, last)
 
 
-def led_outcome(row: Row, path: str, real: str, limit: int = NO_MATCH) -> Outcome:
+def led_outcome(row: Row, path: str, real: str, last: int = NO_MATCH) -> Outcome:
     """Return the outcome of `path_outcome` for a *path* that links lead to another file, *real*."""
-    named, led_to = (row.at(min(row.first(name), limit)) for name in (path, real))
+    named, led_to = (row.at(min(row.first(name), last)) for name in (path, real))
     found = min(named, led_to, key=strictness)
     if found.effect is Effect.DENY and found.reason not in BY_DEFAULT:
         return found

@@ -181,9 +181,9 @@ class Row:
     def _outcome_of_argument(self, call: Mapping[str, object]) -> Outcome:
         """Return the outcome of a call whose argument must be made canonical first."""
         dialect, kind = self.ruleset.dialect, self.argument.kind
-        limit = self.first_parameter(call)
+        last = self.first_parameter(call)
         if not self.indices and not self.opens_files:
-            return self.at(limit)
+            return self.at(last)
         # Not for plain commands; and `from` takes as long as all that is read of a short text.
         import policy.tables.calls as calls  # noqa: PLC0415, PLR0402
 
@@ -195,26 +195,26 @@ class Row:
         except calls.Unreadable as unreadable:
             asked = self.indices or dialect.shell.whole
             if self.opens_files and not asked and unreadable.reason is Reason.MALFORMED:
-                return self.at(limit)  # no command, so it opens no file
+                return self.at(last)  # no command, so it opens no file
             return UNREADABLE[unreadable.reason]
         if kind in _COMMANDS:
             import policy.tables.command_outcome as commands  # noqa: PLC0415
 
-            return commands.decide_command(self, text, limit)
+            return commands.decide_command(self, text, last)
         if kind is ArgumentKind.PATH:
             if text == other and not (dialect.links or dialect.processes):
-                return self.at(min(self.first(text), limit))
+                return self.at(min(self.first(text), last))
             from policy.tables.file_outcome import file_outcome  # noqa: PLC0415  # for paths alone
 
-            return file_outcome(self, text, other, limit)
+            return file_outcome(self, text, other, last)
         if kind is ArgumentKind.URL:
             known = self._addresses
             if known:
                 from policy.core.urls import addresses  # noqa: PLC0415  # for URLs alone
 
                 each = addresses(calls.given_text(self.argument, call))
-                limit = min(limit, *(known.get(address, NO_MATCH) for address in each))
-        return self.at(min(self.first(text), limit))
+                last = min(last, *(known.get(address, NO_MATCH) for address in each))
+        return self.at(min(self.first(text), last))
 
     def first(self, text: str) -> int:
         """Return the index of the first entry that matches an argument, or NO_MATCH."""

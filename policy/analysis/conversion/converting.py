@@ -162,7 +162,7 @@ def _agent(table: Table, name: str) -> PortableAgent:
             effects = (_tool_rules(table.lookup(tool)).least for tool in matching)
             globs[glob] = min(effects, default=Effect.DENY)
     # Rules that deny or ask for spawn calls by further arguments, such as the model.
-    starting = [
+    spawn_rules = [
         PortableLine(entry.effect, entry.pattern, entry.field)
         for row, _ in table.lookup(SPAWN_TOOL).rows
         for entry in row.entries
@@ -179,7 +179,7 @@ def _agent(table: Table, name: str) -> PortableAgent:
         },
         _tool_rules(table.lookup(OTHER_TOOL)).least,
         globs,
-        starting=tuple(dict.fromkeys(starting)),
+        spawn_rules=tuple(dict.fromkeys(spawn_rules)),
         bounds=table.bounds,
     )
 

@@ -15,7 +15,7 @@ from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.hosts.claude.data import guarded
 from policy.hosts.claude.data import tools as known
-from policy.hosts.claude.data.shell import RUN_SCRIPTS, RUNNERS, STARTERS, SYSTEM_FOLDERS
+from policy.hosts.claude.data.shell import LAUNCHERS, RUN_SCRIPTS, RUNNERS, SYSTEM_FOLDERS
 from policy.hosts.claude.paths import within
 from policy.hosts.claude.rules import RuleLine, agent_pattern
 from policy.hosts.claude.session import EDITING_MODES, ClaudeSession, is_plan
@@ -341,7 +341,7 @@ def edits_by_links(session: ClaudeSession) -> Iterator[Entry]:
 
 
 # Names of programs as written, with versions.
-_STARTING: Final = RUNNERS | STARTERS | {"python2", "python3"}
+_RUN_OTHERS: Final = RUNNERS | LAUNCHERS | {"python2", "python3"}
 _OTHER: Final = re.compile(r"(?![-\d]|/+\w )([\w./~+-]*[a-z][\w.+-]*) ", re.ASCII | re.IGNORECASE)
 _QUOTES: Final = str.maketrans("", "", "'\"")
 
@@ -364,7 +364,7 @@ def is_left_to_model(line: RuleLine) -> bool:
     if "*" not in text:
         return _program(command) in runs
     other = _OTHER.match(re.sub(r":\*\Z", " *", text))
-    if other is None or _program(other[1]) in _STARTING:
+    if other is None or _program(other[1]) in _RUN_OTHERS:
         return True
     first, blank, rest = command.partition(" ")
     starts = tuple(run + end for run in runs for end in (" *", ":*", "*", " -"))

@@ -25,7 +25,7 @@ from policy.files.text import removal
 from policy.hosts.claude.data import find
 from policy.hosts.claude.data import tools as known
 from policy.hosts.claude.data.shell import ALIASES
-from policy.hosts.claude.data.unchecked import STARTING
+from policy.hosts.claude.data.unchecked import UNCHECKED_WRAPPERS
 from policy.hosts.claude.paths import Anchors, path_patterns
 from policy.hosts.claude.shell import canonical_powershell
 from policy.hosts.claude.shell.plain import read_plain
@@ -127,7 +127,7 @@ _PREFIX: Final = re.compile(r"[^\n\r\u2028\u2029]+:\*")
 # An assignment alone, with which no command begins.
 _ASSIGNING: Final = re.compile(r"\w+\+?=[^ ]*(?: |:)\*\Z")
 _EXACT_ONLY: Final = re.compile(
-    rf"(?:{'|'.join(STARTING)}|eval|exec|source|trap)\b|\. "
+    rf"(?:{'|'.join(UNCHECKED_WRAPPERS)}|eval|exec|source|trap)\b|\. "
     r"|find\b.*-(?:exec|ok|delete|fprint)"
 )
 # A star or a backslash that is escaped, or any other character.

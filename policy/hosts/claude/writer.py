@@ -270,7 +270,7 @@ class _Settings:
                 self.add(_ASK, f"Agent(subagent_type:{new})")
         for name in BUILT_IN:
             self.add(_DENY, f"Agent({name})")
-        for line in self.agent.starting:
+        for line in self.agent.spawn_rules:
             value = stars(line.pattern, line.effect)
             self._line("Agent", value and f"{line.field}:{value}", line, line.effect)
 

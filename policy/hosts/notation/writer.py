@@ -93,7 +93,7 @@ def _add_starts(agent: PortableAgent, portable: Portable, rules: _Rules) -> None
     for name, effect in started.items():
         rules[effect].append(f"{SPAWN_TOOL}({name})")
     for less in Effect if started else ():
-        lines = tuple(line for line in agent.starting if line.effect is less)
+        lines = tuple(line for line in agent.spawn_rules if line.effect is less)
         rules[less] += map(print_matcher, _matchers(SPAWN_TOOL, lines, less))
     if agent.otherwise is Effect.ALLOW:
         others = (other.name for other in portable.agents if other.name not in started)

@@ -31,7 +31,7 @@ RUN_SCRIPTS: Final = frozenset(
     for manager, verbs in _DATA["auto"]["scripts"].items()
     for verb in verbs.split()
 )
-STARTERS: Final = _words("auto", "starters")
+LAUNCHERS: Final = _words("auto", "launchers")
 
 # Another name of a command of PowerShell -> the command.
 ALIASES: Final = {

@@ -123,9 +123,6 @@ INPUTS: Final = {
     for name, given in _GIVEN.items()
 }
 
-# What the call that starts an agent may say.
-STARTING: Final = INPUTS["Agent"].each
-
 GENERAL: Final = "general-purpose"
 FORK: Final = "fork"
 MODES: Final = tuple(_DATA["modes"].split())

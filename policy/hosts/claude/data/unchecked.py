@@ -13,7 +13,7 @@ _DATA: Final[Mapping[str, Any]] = table("unchecked")
 # What sets one of these, or takes it away, changes how a shell reads what follows.
 GUARDED: Final = "|".join([*_DATA["guarded"], *sorted(COUNTED)])
 
-STARTING: Final = tuple(_DATA["starting"].split())
+UNCHECKED_WRAPPERS: Final = tuple(_DATA["wrappers"].split())
 SETTLED: Final = frozenset(_DATA["settled"].split())
 UNEXPANDED: Final = SETTLED | frozenset(_DATA["unexpanded"].split())
 
@@ -33,13 +33,13 @@ def _unchecked(name: str) -> str:
 # Program -> what its arguments match, with a NUL between them.
 UNCHECKED: Final = {
     **dict.fromkeys((*_DATA["keywords"].split(), *_REFUSED), "(?s:.*)"),
-    **dict.fromkeys(STARTING, "(?s:.+)"),
+    **dict.fromkeys(UNCHECKED_WRAPPERS, "(?s:.+)"),
     **{name: _unchecked(name) for name in (*_ARGUMENTS, *_SOME_ARGUMENT)},
 }
 
 # The same as patterns of commands, as far as the name of a program tells.
 EXACT_ONLY: Final = (
     *(pattern for name in _REFUSED for pattern in (name, name + " *")),
-    *(name + " *" for name in STARTING),
+    *(name + " *" for name in UNCHECKED_WRAPPERS),
     *_DATA["exact_only"],
 )

@@ -90,20 +90,20 @@ class Evaluator(CommandEvaluator):
         if is_doubtful or not (is_alone and needs_rule):
             yield unsure(rules)
 
-    def part_outcome(self, row: Row, part: CommandPart, limit: int) -> Outcome:
-        """Return the outcome of one simple command; for *limit* see `decide_command`."""
+    def part_outcome(self, row: Row, part: CommandPart, last: int) -> Outcome:
+        """Return the outcome of one simple command; for *last* see `decide_command`."""
         first = NO_MATCH  # where nothing runs
         if part.text or not part.harmless:
             first = row.first(part.text)
             first = first if _has_plain_rest(row, first, part.text) else NO_MATCH
-        granted = self.known_outcome(row, part, min(first, limit))
+        granted = self.known_outcome(row, part, min(first, last))
         if granted.reason in BY_DEFAULT:
             for text in part.grant_texts:
                 written = row.first(text)
                 if written != NO_MATCH and row.at(written).effect is Effect.ALLOW:
                     granted = row.at(written) if _has_plain_rest(row, written, text) else granted
                     break
-        if granted.effect is Effect.ALLOW and limit == NO_MATCH and _runs_anyway(row, part.text):
+        if granted.effect is Effect.ALLOW and last == NO_MATCH and _runs_anyway(row, part.text):
             granted = row.default
         is_default = granted is row.default
         if part.harmless and is_default and granted.effect is not Effect.ALLOW:
