@@ -1,1 +1,1 @@
-"""The nouns that every other package uses: effects, decisions, sources, errors, findings."""
+"""Values that every other package uses: effects, decisions, sources, errors, findings."""

@@ -1,4 +1,4 @@
-"""Calls as JSON, and a short preview of one for people."""
+"""Read and write JSON without importing `json`, and show the arguments of a call to a person."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _BLANKS: Final = " \t\n\r"
 
 
 def parsed(text: str) -> object:
-    """Return the value that *text* is.
+    """Return the JSON value that *text* spells.
 
     Raises:
-        ValueError: it is none; or RecursionError, where it is nested too deep.
+        ValueError: it is no JSON, has more than one value, or repeats a key.
+        RecursionError: it is nested too deep.
 
     """
     text = text.strip(_BLANKS)
@@ -34,11 +35,12 @@ def written(value: object, *, ascii_only: bool = False) -> str:
     """Return *value* as JSON on one line, as `json.dumps` does.
 
     Args:
-        value: what is written.
-        ascii_only: whether other letters are escaped.
+        value: of the types that JSON has.
+        ascii_only: whether to escape characters beyond ASCII.
 
     Raises:
-        TypeError: there is no JSON for it; or ValueError, where it holds itself.
+        TypeError: JSON has no such type.
+        ValueError: a list or an object contains itself.
 
     """
     try:
@@ -69,7 +71,7 @@ def _no_number(text: str) -> float:
 
 
 class _Context:
-    """How values are read: what the scanner asks for."""
+    """The options that the scanner of `_json` reads."""
 
     strict = True
     object_hook = None
@@ -89,34 +91,34 @@ def _scanner() -> Callable[[str, int], tuple[Any, int]]:
         decoder: Any = JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number)
         scan: Callable[[str, int], tuple[Any, int]] = decoder.scan_once
         return scan
-    return make_scanner(_Context())  # type: ignore[arg-type]  # it asks for no more
+    return make_scanner(_Context())  # type: ignore[arg-type]  # it has all that the scanner reads
 
 
 _SCAN: Final = _scanner()
 
 
-# Characters of the arguments that a person is shown.
+# How many characters of the arguments a person is shown.
 _ARGUMENTS = 2_000
 
 
 def shown(arguments: Mapping[str, object]) -> str:
-    """Return *arguments* as JSON, without what the eye would not see, and not too long."""
+    """Return *arguments* as JSON, with hidden characters spelled out, cut if it is too long."""
     try:
         text = written(arguments)
     except (TypeError, ValueError, RecursionError):
         text = _of_anything(arguments)
     if not (text.isascii() and text.isprintable()):
-        from policy.core.source import visible  # noqa: PLC0415  # for letters that a hook has seldom
+        from policy.core.source import visible  # noqa: PLC0415  # calls rarely have such letters
 
         text = visible(text)
     if len(text) > _ARGUMENTS:
-        # Who approves a call sees that some of it is not displayed.
+        # The person who approves a call sees that a part is not shown.
         text = f"{text[:_ARGUMENTS]}… ({len(text) - _ARGUMENTS} more characters)"
     return text
 
 
 def _of_anything(arguments: Mapping[str, object]) -> str:
-    import json  # noqa: PLC0415  # needed for what came from no JSON
+    import json  # noqa: PLC0415  # only for arguments that were no JSON
 
     try:
         return json.dumps(arguments, ensure_ascii=False, default=repr)

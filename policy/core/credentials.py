@@ -1,6 +1,6 @@
 """Find keys and passwords in a text by the forms in `credentials.txt`, and mask them.
 
-Comments on forges and logs show the content of others' files, but never a credential.
+Reports and logs show parts of files, but never a credential.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from policy.core import expressions as re
 from policy.core.source import Source
 from policy.core.values import Final
 
-# Which values of arguments a log masks, the fewest first.
+# Which values of arguments a log masks: none, credentials, or all.
 REDACTIONS: Final = ("none", "credentials", "all")
 
-# One value in a shell, in JSON or in a program: quoted, with blanks, or plain.
+# A value in a shell, in JSON or in a program: in quotes, where it may have blanks, or without.
 _VALUE: Final = (
     r"(?:\\*\"((?!\s)[^\"\\$*{<\n]{4,200}+)(?=\\*\")|'((?!\s)[^'\\$*{<\n]{4,200}+)(?=')"
     r"|([^\s\"'`$*{}<>&|;()\\,]{4,200}+)(?![$({*]|`[\w$/~-]))"
@@ -25,9 +25,13 @@ _Form = tuple[str, bool, tuple[str, ...], str, Callable[[str], bool]]
 
 @cache
 def _forms() -> tuple[_Form, ...]:
-    """Return of each form its name, whether nothing else has it, hints, expression and test."""
+    """Return the forms of credentials.
+
+    Each is a name, whether only credentials have the form, texts of which one must occur, an
+    expression, and a test of the value that it finds.
+    """
     with open(__file__.removesuffix(".py") + ".txt", encoding="utf-8") as file:  # noqa: PTH123
-        lines = file.read().splitlines()  # `pathlib` takes as long to import as a call to decide
+        lines = file.read().splitlines()  # importing `pathlib` takes as long as deciding a call
     said = [line.split(" | ", 3) for line in lines if line and line[0] != "#"]
     harmless = re.compile(
         "|".join(form for kind, *_, form in said if kind == "harmless"), re.IGNORECASE
@@ -64,9 +68,9 @@ _RANDOM: Final = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{8,}\Z")
 
 
 def credentials(text: str, prose: int | None = None) -> Iterator[tuple[str, int, int]]:
-    """Yield each text in *text* that looks like a credential: its kind, start and end.
+    """Yield the kind, start and end of each part of *text* that looks like a credential.
 
-    From the index *prose* on the text is prose for people, whose passwords are examples.
+    From the offset *prose* on the text is prose; passwords in it are examples and do not count.
     """
     small = text.lower()
     found: list[tuple[int, int, str]] = []
@@ -86,7 +90,7 @@ def credentials(text: str, prose: int | None = None) -> Iterator[tuple[str, int,
 
 
 def masked(text: str) -> str:
-    """Return *text* with stars for every credential; its length and its lines stay the same."""
+    """Return *text* with stars for credentials; lengths and line breaks stay the same."""
     return _short(text) if len(text) <= _SHORT else _starred(text)
 
 
@@ -99,19 +103,22 @@ def _starred(text: str) -> str:
     return text
 
 
-# The same few rules are shown many times.
+# Reports show the same few rules many times.
 _short = lru_cache(maxsize=4096)(_starred)
 
 
 @lru_cache(maxsize=8)
 def masked_source(source: Source) -> Source:
-    """Return *source* with stars for every credential; its lines and columns are as they were."""
+    """Return *source* with stars for credentials; lines and columns stay the same."""
     text = masked(source.text)
     return source if text == source.text else Source(source.name, text)
 
 
 def masked_value(value: object, name: str = "") -> object:
-    """Return *value*, as JSON has it, with stars for every credential; *name* may show one."""
+    """Return *value*, of the types of JSON, with stars for credentials.
+
+    *name* is the key of *value*; a key such as `password` marks its value as a credential.
+    """
     if isinstance(value, str):
         before = "" if " " in value else f"{name}="
         return masked(before + value)[len(before) :]

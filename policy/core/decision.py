@@ -1,4 +1,4 @@
-"""The answer to one call, with its reasons, and where the rules behind it are written."""
+"""The decision on a call: its effect, its reason, and its determining rules."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.core.values import Final, NoReturn, Protocol, field, frozen
 
-# The text in place of a rule if an agent has a tool because it lists no tools.
+# The text that replaces a rule where an agent has all tools, since it lists none.
 EVERY_TOOL: Final = "every tool"
 
 
 class Reason(enum.Enum):
-    """Why a decision is as it is. The values are a contract: add, never rename."""
+    """Why a decision has its effect. The values are a contract: add, never rename."""
 
     RULE = "rule"  # a rule decides
-    DEFAULT = "default"  # no rule matches the call, so the default of a table holds
+    DEFAULT = "default"  # no rule matches the call, so the default of a rule set decides
     UNRESTRICTED = "unrestricted"  # no table restricts the call
     UNAVAILABLE = "unavailable"  # the agent does not have the tool
-    MALFORMED = "malformed-call"  # the arguments cannot be read, so no rule can be trusted to match
+    MALFORMED = "malformed-call"  # the arguments cannot be read, so no rule is known to match
     TOO_LONG = "too-long"  # an argument exceeds `limits.CALL_CHARACTERS`
-    PROTECTED = "protected"  # the host guards this against every rule that allows
-    CLASSIFIER = "classifier"  # a model of the host decides, which no file shows
-    NO_TOOLS = "no-tools"  # the agent would have no tool, so the host does not start it
-    DEPTH = "depth"  # a limit of depth is reached, so the agent may start no other
-    NO_ROOT = "no-root"  # a path may lead anywhere, since the folder of the project is not known
-    UNANALYSABLE = "not-analysable"  # a command cannot be shown to be one that the rules match
+    PROTECTED = "protected"  # the host denies or asks, whatever rule allows the call
+    CLASSIFIER = "classifier"  # a model of the host decides; its decision is not in a file
+    NO_TOOLS = "no-tools"  # the host does not start an agent without tools
+    DEPTH = "depth"  # the agent may start no other, since a limit of depth is reached
+    NO_ROOT = "no-root"  # the folder of the project is unknown, so a path may be any file
+    UNANALYSABLE = "not-analysable"  # the engine cannot tell what the command runs
 
     __hash__ = object.__hash__
 
@@ -38,8 +38,8 @@ class Because:
     Attributes:
         rule: its text.
         effect: its effect.
-        link: the agent of the chain whose rule it is.
-        place: its file, line and column, where it is written in one.
+        link: the agent of the chain that has it.
+        place: its file, line and column; None for a rule that is built in.
 
     """
 
@@ -54,23 +54,23 @@ class Because:
 
 
 class Hashed(Protocol):
-    """What has a content hash, ``sha256:…``, which it takes a while to make: a table."""
+    """A value with a content hash, ``sha256:…``, computed when it is read: a table."""
 
     @property
     def hash(self) -> str:
-        """The hash."""
+        """The content hash."""
 
 
 @frozen(cache_hash=True)
 class Decision:
-    """What a call gets, and why. Decisions of two tables that say the same are equal.
+    """The effect of a call, and why it has it. `table` does not count for equality.
 
     Attributes:
-        effect: the answer.
-        reason: which kind of reason it has.
-        because: the determining rules: of an ASK those of every link that asks, of a DENY those
-            of the first link that denies.
-        links: the links of the chain that decided, from the root; some hosts need each to confirm.
+        effect: DENY, ASK or ALLOW.
+        reason: the kind of reason.
+        because: the determining rules: for ASK those of every link that asks, for DENY those of
+            the first link that denies.
+        links: the links of the chain that decided, from the root; in some hosts each confirms.
 
     """
 
@@ -82,7 +82,7 @@ class Decision:
 
     @property
     def table(self) -> str:
-        """Content hash of the table that was asked, ``sha256:…``, made when it is read."""
+        """The content hash of the table that decided, ``sha256:…``."""
         asked = self._asked
         return asked if isinstance(asked, str) else asked.hash
 
@@ -105,7 +105,7 @@ class Does(enum.Enum):
     READS = "reads"  # a file
     WRITES = "writes"  # a file
     REMOVES = "removes"  # a file
-    HIDES = "hides"  # what is not known before it runs, or is ambiguous
+    HIDES = "hides"  # runs or opens what is unknown before it runs, or is ambiguous
 
     __hash__ = object.__hash__
 
@@ -116,13 +116,13 @@ HIDDEN_TEXT: Final = "…"
 
 @frozen
 class Clause:
-    """One thing that a command does, and what it would get alone.
+    """One simple command, or one file that a command opens, and its own decision.
 
     Attributes:
-        does: which kind of thing.
-        text: the simple command as rules that allow know it, or the name of the file, if known.
-        decision: what it gets from the link that decides the command.
-        why: why it is ambiguous, if it is: a sentence whose subject is the text.
+        does: what the clause does.
+        text: the simple command as rules that allow match it, or the name of the file; or "".
+        decision: the decision on this clause alone, by the link that decides the command.
+        why: why the clause is ambiguous: a sentence whose subject is *text*; or "".
     """
 
     does: Does

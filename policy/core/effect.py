@@ -1,4 +1,4 @@
-"""The effects of rules and of decisions, from the strictest to the one that grants most."""
+"""The effects of rules and decisions, in their order: deny < ask < allow."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from policy.core.values import Final, NoReturn
 
 
 class Effect(enum.StrEnum):
-    """``DENY < ASK < ALLOW``: the effect of a rule, and of a decision.
+    """The effect of a rule or a decision: ``DENY < ASK < ALLOW``.
 
-    An effect equals its text, as in ``decision.effect == "deny"``; what compares as less grants
-    less, and ``&`` gives the stricter of two. It is neither true nor false.
+    An effect equals its text: ``decision.effect == "deny"``. A smaller effect grants less, and
+    ``a & b`` is the stricter of the two. Raises TypeError where it is used as a truth value.
     """
 
     DENY = "deny"  # the call may not run
     ASK = "ask"  # a person must approve the call
     ALLOW = "allow"  # the call may run
 
-    # A text keeps its hash; the hash of an enum goes through its name and is several times slower.
+    # A text caches its hash; the hash of an enum is several times slower.
     __hash__ = str.__hash__
 
     def __bool__(self) -> NoReturn:
@@ -43,5 +43,5 @@ class Effect(enum.StrEnum):
 
 _RANK: dict[str, int] = {effect: rank for rank, effect in enumerate(Effect)}
 
-# The participle of each effect.
+# Effect -> its participle.
 VERBS: Final = {Effect.ALLOW: "allowed", Effect.ASK: "asked", Effect.DENY: "denied"}

@@ -1,4 +1,4 @@
-"""What can be wrong, with the text that is wrong and the way to mend it.
+"""Errors in policies: a message, the place of the offending text, and how to mend it.
 
 A message is lowercase, has no full stop, puts what the user wrote in backticks, and says what was
 expected and what was found.
@@ -12,13 +12,13 @@ from policy.core.source import Place, Span, cited, visible
 
 
 class PolicyError(Exception):
-    """One mistake in one place of one policy.
+    """One mistake in a policy.
 
     Attributes:
         message: what was expected and what was found.
-        span: the offending text, or None where there is none: a file that cannot be opened.
-        help: how to mend it, or "".
-        file: the file, also where there is no span.
+        span: the offending text; None for a file that cannot be opened.
+        help: how to mend the mistake, or "".
+        file: the name of the file, also without a span.
 
     """
 
@@ -33,7 +33,7 @@ class PolicyError(Exception):
 
     @property
     def place(self) -> Place:
-        """The first character of the mistake."""
+        """The place of the first offending character, or of the file."""
         return self.span.place if self.span else Place(self.file or "<policy>")
 
     def __str__(self) -> str:
@@ -54,12 +54,12 @@ class PolicyErrors(PolicyError):
 
 
 def expect(wanted: str, argument: str, given: object, kind: type | tuple[type, ...]) -> None:
-    """Raise TypeError for an argument that is not of *kind*; *wanted* says what to pass."""
+    """Raise TypeError unless *given*, an argument, has the type *kind*; *wanted* describes it."""
     if not isinstance(given, kind):
         raise TypeError(f"expected {wanted} as `{argument}`, found {cited(given)}")
 
 
-# What callers pass, for `expect`.
+# Descriptions of arguments, for `expect`.
 AN_AGENT = "the name of an agent"
 A_CHAIN = "a chain, e.g. `policy.load(FOLDER).chain(AGENT)`,"
 A_PATH = "the path of a folder or a file"
@@ -68,11 +68,11 @@ A_TEXT = "a text"
 A_WORKSPACE = "a workspace, e.g. `policy.load(FOLDER)`,"
 
 
-_CONTEXT = 100  # characters of a line that are shown
+_CONTEXT = 100  # how many characters of a line are shown
 
 
 def show(message: str, span: Span | None, *, help: str = "", place: Place | None = None) -> str:
-    """Return *message* with its place, its line of text, carets and help; no credentials."""
+    """Return *message* with its place, the line of *span*, carets and help; no credentials."""
     from policy.core.credentials import masked, masked_source  # noqa: PLC0415  # few errors are shown so
 
     at = place or (span.place if span else None)

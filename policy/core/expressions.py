@@ -1,4 +1,4 @@
-"""`re`, with expressions that are compiled when they are first used: there are hundreds."""
+"""`re` with lazy compilation: the modules have hundreds of expressions, and a call uses few."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Expression:
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        # What is set here is found before this method is asked.
+        # Python calls `__getattr__` only for attributes that are not set, so once for each.
         found = getattr(re.compile(self.pattern, self._flags), name)
         setattr(self, name, found)
         return found

@@ -1,4 +1,4 @@
-"""A documented defect of a policy: code, place, what it means, how to mend it."""
+"""A finding: a defect of a policy with a code, a place, a message, and edits that mend it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from policy.core.values import field, frozen
 class Severity(enum.Enum):
     """How much a finding matters."""
 
-    ERROR = "error"  # something is not in force that the author wrote, or cannot be read
-    WARNING = "warning"  # something is in force that the author may not mean
+    ERROR = "error"  # a text that the author wrote has no effect, or cannot be read
+    WARNING = "warning"  # a text has an effect that its author may not intend
     NOTE = "note"  # worth knowing
 
 
@@ -23,13 +23,13 @@ class Finding:
 
     Attributes:
         code: stable, lowercase with dashes, e.g. ``unreadable-file``.
-        message: what is the matter, in one line.
+        message: the defect, in one line.
         severity: how much it matters.
-        span: the text it is about; None where there is no text.
-        file: the file, also where there is no span.
-        help: how to mend it, or "".
-        edits: what mends it, made all together: the files mean the same afterwards, or
-            grant less, comments and layout kept. Empty where that takes a decision.
+        span: the text with the defect; None where no text has it.
+        file: the name of the file, also without a span.
+        help: how to mend the defect, or "".
+        edits: edits that mend it, to be made together. The files then grant the same or less, and
+            keep comments and layout. Empty where the author must decide.
 
     """
 
@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def place(self) -> Place:
-        """The place of the finding."""
+        """The place of the first character of the defect, or of the file."""
         return self.span.place if self.span else Place(self.file or "<policy>")
 
     @classmethod
@@ -55,7 +55,7 @@ class Finding:
         severity: Severity = Severity.ERROR,
         consequence: str = "",
     ) -> tuple[Finding, ...]:
-        """Return a finding for each mistake; *consequence*, what the host does, ends its help."""
+        """Return a finding for each mistake in *error*; *consequence* is added to its help."""
         errors = error.errors if isinstance(error, PolicyErrors) else (error,)
         return tuple(
             cls(

@@ -1,6 +1,7 @@
-"""Every bound on what is read, matched and searched: policies under audit are untrusted input.
+"""The bounds on input and on searches, since the files under audit are untrusted.
 
-What exceeds a bound is refused, denied, or answered with ``exact: false``, never cut in silence.
+An input beyond a bound is refused or denied; a search beyond a bound is not exact (``exact:
+false``). Nothing is cut silently.
 """
 
 from __future__ import annotations
@@ -10,34 +11,34 @@ if TYPE_CHECKING:
     from typing import Final
 
 
-# A policy file. Larger ones are refused unread.
+# Bytes of a policy file. A larger file is not read.
 FILE_BYTES: Final = 16 * 1024 * 1024
-# A Markdown file that may define an agent (a definition is a page of text).
+# Bytes of a Markdown file that may define an agent.
 AGENT_BYTES: Final = 1024 * 1024
 # Rules in one policy file.
 RULES: Final = 200_000
 # Levels of lists and mappings in YAML and JSON.
 NESTING: Final = 64
-# Files looked at below one folder.
+# Files below one folder.
 TREE_FILES: Final = 500_000
-# Lines of tables put side by side to tell which rules matter; the rest is undecided.
+# Rules compared with one another to find dead rules; other rules stay undecided.
 LINES_COMPARED: Final = 400_000
-# Symbolic links that one path leads through, as the kernel counts them.
+# Symbolic links that the resolution of one path follows, as in the kernel.
 LINKS: Final = 40
-# A compiled policy, which says more of each rule than the file it came from.
+# Bytes of a compiled policy, which is larger than its files.
 COMPILED_BYTES: Final = 16 * FILE_BYTES
-# One pattern. The longest seen in public repositories has 2,216 characters.
+# Characters of a pattern. The longest in public repositories has 2,216.
 PATTERN_CHARACTERS: Final = 8 * 1024
-# One argument of a call, e.g. a command; the table denies a longer one. It exceeds any few
-# patterns together, so that a witness for a claim about patterns is always a possible call.
+# Characters of an argument of a call, e.g. a command; a table denies a longer one. A witness is
+# made of a few patterns, so it is always shorter.
 CALL_CHARACTERS: Final = 16 * 1024 * 1024
 # Characters that one ``[a-z]`` of a path pattern may match.
 CLASS_CHARACTERS: Final = 256
-# Words, quotes and operators of a command; what has more no rule can grant.
+# Words, quotes and operators of a command. No rule allows a command with more.
 COMMAND_PIECES: Final = 100_000
-# Choices there are of the alternatives of one pattern in a compiled table.
+# Combinations of the alternatives of one pattern in a compiled table.
 ALTERNATIVES: Final = 4096
-# Transitions and decisions a table remembers before it forgets them all.
+# Entries of a cache; a full cache is cleared.
 CACHE_ENTRIES: Final = 100_000
-# Product states one search for a witness may visit before it gives up.
+# Product states that a search for a witness visits before it gives up.
 SEARCH_STATES: Final = 20_000

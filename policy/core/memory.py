@@ -1,4 +1,4 @@
-"""Bounded caches, weak references, garbage collection while tables are built, lazy mappings."""
+"""Bounded caches, weak references, tuning of the garbage collector, and lazy mappings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def alive(reference: ReferenceType[_V]) -> _V:
-    """Return the value of *reference*. Raises ReferenceError where it is gone."""
+    """Return the value of *reference*. Raises ReferenceError if it was collected."""
     found = reference()
     if found is None:
         raise ReferenceError(reference)
@@ -25,13 +25,13 @@ def alive(reference: ReferenceType[_V]) -> _V:
 
 @frozen(cache_hash=True)
 class Key:
-    """A key of any size for a dictionary, whose hash is computed once."""
+    """A key of a dictionary that computes the hash of *value* once."""
 
     value: object
 
 
 class Memo(dict[_K, _V]):
-    """A dictionary of at most *most* values: a full one forgets all of them."""
+    """A dictionary of at most *most* values; it is cleared when it is full."""
 
     __slots__ = ("_most",)
 
@@ -40,7 +40,7 @@ class Memo(dict[_K, _V]):
         self._most = most
 
     def keep(self, key: _K, value: _V) -> _V:
-        """Remember *value* as that of *key*, and return it."""
+        """Store *value* under *key*, and return it."""
         if len(self) >= self._most:
             self.clear()
         self[key] = value
@@ -51,14 +51,14 @@ _SELDOM: Final = (100_000, 50, 50)
 
 
 class seldom_collecting:  # noqa: N801  # as a context or a decorator, as those of `contextlib`
-    """Have the collector of cycles run seldom inside: it took a fourth of the time of comparing.
+    """Run the collector of cycles rarely inside: it took a fourth of the time of a comparison.
 
-    Of several threads, who sets it first sets it back.
+    If several threads enter, the first one restores the thresholds.
     """
 
     def __enter__(self) -> None:
         self._before = gc.get_threshold()
-        # 0: the program collects by hand, or never.
+        # 0 means that the program has switched it off.
         self._is_set = 0 < self._before[0] < _SELDOM[0]
         if self._is_set:
             gc.set_threshold(*_SELDOM)
@@ -68,7 +68,7 @@ class seldom_collecting:  # noqa: N801  # as a context or a decorator, as those 
             gc.set_threshold(*self._before)
 
     def __call__(self, function: _F) -> _F:
-        """Return *function*, run inside."""
+        """Return *function* with this context around each call."""
 
         @wraps(function)
         def inside(*arguments: Any, **named: Any) -> Any:
@@ -79,15 +79,15 @@ class seldom_collecting:  # noqa: N801  # as a context or a decorator, as those 
 
 
 def never_at_the_end() -> None:
-    """Let the process end without a last collection."""
+    """Skip the last garbage collection when the process ends."""
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
 
 
 class OnDemand(Mapping[str, _V], Generic[_V]):
-    """A mapping from *names* to the values that *build* makes of them, each at first use.
+    """A mapping from each of *names* to *build(name)*, which is called at first use.
 
-    *build* must not fail: what can be wrong with files is found when they are read.
+    *build* must not raise: errors in files are found when the files are read.
     """
 
     __slots__ = ("_build", "_built", "_names")

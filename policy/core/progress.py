@@ -1,4 +1,4 @@
-"""How far long work is, for a person who waits: shown where a caller says how, with `watched`."""
+"""The progress of long work. It is reported to the function that a caller sets with `watched`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 _T = TypeVar("_T")
 
-# What is done, how much of it, and of how much.
+# The name of the work, how much of it is done, and its total.
 _Show = Callable[[str, int, int], None]
 
 _SHOW: ContextVar[_Show | None] = ContextVar("_SHOW", default=None)
@@ -17,7 +17,7 @@ _SHOW: ContextVar[_Show | None] = ContextVar("_SHOW", default=None)
 
 @contextmanager
 def watched(show: _Show) -> Iterator[None]:
-    """Have *show* called with what is done, how much of it, and of how much, in this context."""
+    """Call *show* with the name of the work, its progress and its total, within this context."""
     token = _SHOW.set(show)
     try:
         yield
@@ -26,14 +26,14 @@ def watched(show: _Show) -> Iterator[None]:
 
 
 def reached(what: str, done: int, total: int) -> None:
-    """Report that *done* of *total* is done; *what* is a phrase, e.g. "reading a log"."""
+    """Report that *done* of *total* is done; *what* names the work, e.g. "reading a log"."""
     show = _SHOW.get()
     if show is not None:
         show(what, done, total)
 
 
 def steps(items: Collection[_T], what: str) -> Iterator[_T]:
-    """Yield *items*, and report before each how many are done."""
+    """Yield *items*; before each, report how many are done."""
     for number, item in enumerate(items):
         reached(what, number, len(items))
         yield item

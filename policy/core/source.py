@@ -1,4 +1,4 @@
-"""Where text comes from, how to show a part of it, and edits of it."""
+"""Sources of text with spans and places, edits, and texts for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policy.core.values import field, frozen
 
 @frozen
 class Place:
-    """``file:line:column``, counted from 1, columns in characters."""
+    """``file:line:column``; lines and columns count from 1, columns in characters."""
 
     file: str
     line: int = 1
@@ -26,7 +26,7 @@ class Place:
 
 @frozen
 class Source:
-    """A text and the name people know it by."""
+    """A text, and its name in messages, such as the path of its file."""
 
     name: str
     text: str = field(repr=False)
@@ -51,17 +51,17 @@ class Source:
         return self._line_starts[line - 1] + column - 1
 
     def span(self, start: int, end: int) -> Span:
-        """Return the range from *start* up to *end*, without *end*."""
+        """Return the span from *start* up to, and without, *end*."""
         return Span(self, start, end)
 
     def whole(self) -> Span:
-        """Return the span of the first line, for claims about the whole text."""
+        """Return the span of the first line, for messages about the whole text."""
         return Span(self, 0, len(self.line(1)))
 
 
 @frozen(repr=False)
 class Span:
-    """A half-open range of characters in a source."""
+    """The characters of *source* from *start* up to, and without, *end*."""
 
     source: Source
     start: int
@@ -69,7 +69,7 @@ class Span:
 
     @property
     def text(self) -> str:
-        """The characters of the range."""
+        """The characters of the span."""
         return self.source.text[self.start : self.end]
 
     @property
@@ -83,29 +83,29 @@ class Span:
 
 
 def place_of(span: Span | None) -> Place | None:
-    """Return the place of *span*, if there is one."""
+    """Return the place of *span*; None for None."""
     return span.place if span else None
 
 
-# What an eye would not see: controls, and format characters such as zero-width joiners.
+# Categories of invisible characters: controls, and format characters such as zero-width joiners.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def named_project(text: str) -> str:
-    """Return *text* with ``$PWD`` for the folder of a project that is not known."""
-    # In a command that a host has put the folder into.
+    """Return *text* with ``$PWD`` in place of ``/@project``, an unknown folder of a project."""
+    # A host may insert the folder into a command.
     return text.replace("/@project/", "$PWD/")
 
 
 def visible(text: str) -> str:
-    r"""Return *text* with every hidden character spelled out, e.g. ``\u202e``.
+    r"""Return *text* with every invisible character escaped, e.g. ``\u202e``.
 
-    What stands for the folder of the project is shown as `named_project` has it.
+    An unknown folder of a project is shown as in `named_project`.
     """
     text = named_project(text)
     if text.isascii() and text.isprintable():
         return text
-    import unicodedata  # noqa: PLC0415  # for letters that a call has seldom
+    import unicodedata  # noqa: PLC0415  # calls rarely have such letters
 
     return "".join(
         char
@@ -124,8 +124,8 @@ def quoted(names: Sequence[str], most: int = 6, *, last: str = "and") -> str:
 
 
 def cited(value: object) -> str:
-    """Return *value* in backticks, as JSON, and not too long."""
-    import json  # noqa: PLC0415  # to report a mistake, which a decision seldom does
+    """Return *value* in backticks, as JSON, cut if it is too long."""
+    import json  # noqa: PLC0415  # only mistakes need it
 
     text = json.dumps(value, default=str)
     return f"`{visible(text[:80])}{'…' if len(text) > 80 else ''}`"
@@ -133,17 +133,17 @@ def cited(value: object) -> str:
 
 @frozen
 class Edit:
-    """A range of a source, and the text that replaces it ("" takes it out)."""
+    """A span, and the text that replaces it; "" removes it."""
 
     span: Span
     text: str
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """Return the *text* of a source with all *edits* made; equal ones count once.
+    """Return the *text* of a source with all *edits* made; equal edits are made once.
 
     Raises:
-        ValueError: two of them overlap.
+        ValueError: two edits overlap.
 
     """
     parts, end = [], 0

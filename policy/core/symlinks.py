@@ -1,4 +1,4 @@
-"""Paths of calls, and where links lead from them."""
+"""Resolve symbolic links in the paths of calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import stat
 
 
 def resolved(path: str, folder: str, real: str) -> str:
-    """Return where links lead from *path*, below a *folder* whose links lead to *real*."""
+    """Return the real path of *path*; *real* is the real path of *folder*, which contains it."""
     base = folder.rstrip("/")
     rest = path[len(base) + 1 :]
     pieces = rest.split("/")
@@ -20,13 +20,13 @@ def resolved(path: str, folder: str, real: str) -> str:
         try:
             mode = os.lstat(name).st_mode
         except OSError:
-            break  # nor is there anything below
+            break  # nothing below it exists either
         if stat.S_ISLNK(mode):
             return os.path.realpath(path)
     return f"{real.rstrip('/')}/{rest}"
 
 
 def other_names(project: str) -> tuple[str, ...]:
-    """Return the real path of a project folder if links lead to it; nothing if none do."""
+    """Return the real path of a project folder if it differs from *project*; else nothing."""
     real = os.path.realpath(project)
     return () if real == project else (real,)

@@ -1,6 +1,6 @@
-"""The host and the path of a URL, if every program reads it in the same way.
+"""The host and the path of a URL that all programs read alike.
 
-A text that only browsers read as a host, as in ``http://0x7f.1``, is no host here.
+A URL that programs read differently, such as ``http://0x7f.1``, has none.
 
     >>> read_url("https://user@Example.COM:8443/docs?x")
     ('example.com', '/docs')
@@ -18,14 +18,14 @@ from policy.core.values import Final
 _SCHEMES: Final = frozenset({"http", "https", "ws", "wss", "ftp"})
 _AMBIGUOUS: Final = re.compile(r"[\\\s\x00-\x1f\x7f]|//[^/?#]*(?:%|\][^:/?#])")
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\"#%/:<>?@\[\\\]^`{|}\x7f]")
-# Letters that browsers read by a newer standard than the one in Python.
+# Letters that browsers encode by a newer standard of IDNA than Python.
 _OTHER_IN_IDNA: Final = frozenset("\xdf\u1e9e\u03c2\u200c\u200d")
 _NUMERIC: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?")
 _ADDRESS: Final = re.compile(r"(?:(?:[1-9]?[0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])(?:\.(?!\Z)|\Z)){4}")
 
 
 def read_url(text: str) -> tuple[str, str] | None:
-    """Return the host of a URL, without a port, and its path; None where it has none."""
+    """Return the host of a URL, without a port, and its path; None if it has no certain host."""
     if _AMBIGUOUS.search(text):
         return None
     try:
@@ -38,7 +38,7 @@ def read_url(text: str) -> tuple[str, str] | None:
 
 
 def _name(host: str) -> str | None:
-    """Return a host in ASCII letters, or None; raises ValueError if it cannot be encoded."""
+    """Return the canonical form of *host* in ASCII, or None. Raises UnicodeError by IDNA."""
     if ":" in host:
         return sixth_address(host)
     if not host.isascii():
@@ -53,8 +53,8 @@ def _name(host: str) -> str | None:
 
 
 def sixth_address(text: str) -> str | None:
-    """Return an IPv6 address, given without brackets, as browsers write it: ``[::1]``, or None."""
-    from ipaddress import AddressValueError, IPv6Address  # noqa: PLC0415  # few URLs need it
+    """Return the IPv6 address *text* as browsers write it, ``[::1]``; None for any other text."""
+    from ipaddress import AddressValueError, IPv6Address  # noqa: PLC0415  # few URLs have one
 
     try:
         address = IPv6Address(text)

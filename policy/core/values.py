@@ -1,11 +1,11 @@
-"""Value classes as attrs makes them, for processes that are started for one question.
+"""Value classes with the interface of attrs, for processes that answer one question.
 
-Importing attrs takes three times as long as Python takes to start, and attrs writes the methods of
-each class when the module is imported. Here the methods of all classes are the same functions, so
-that a class which a call does not use costs next to nothing. Values have a `__dict__`, no slots.
+Importing attrs takes three times as long as starting Python, and attrs compiles the methods of each
+class when its module is imported. Here all classes share the same functions, so a class that is not
+used costs almost nothing. Values have a `__dict__`, no slots.
 
-`frozen`, `define`, `field` and `evolve` mean what they mean in attrs, and to type checkers they
-are those of attrs. What classes need of `typing` at run time is here as well.
+`frozen`, `define`, `field` and `evolve` behave as in attrs; type checkers see those of attrs. The
+names of `typing` that classes need at run time are here too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UNSET: Any = object()
 
 
 class _Field:
-    """One attribute of a value: the arguments of `attrs.field`."""
+    """An attribute of a class, with the arguments of `attrs.field`."""
 
     def __init__(
         self,
@@ -59,21 +59,21 @@ class _Field:
 
     @property
     def usual(self) -> Any:
-        """What it is by default."""
+        """The default value."""
         return self.default if self.factory is None else self.factory()
 
 
 if not TYPE_CHECKING:
-    # What annotations name, which are not evaluated.
+    # Annotations name these, and are not evaluated.
     Any = ClassVar = Final = Literal = NoReturn = None
 
     class Protocol:
-        """What other classes are like."""
+        """In place of `typing.Protocol`."""
 
         __slots__ = ()
 
     class Generic:
-        """A class with parameters, which no one asks for at run time."""
+        """In place of `typing.Generic`; parameters are ignored."""
 
         __slots__ = ()
 
@@ -81,32 +81,32 @@ if not TYPE_CHECKING:
             return cls
 
     def TypeVar(name, *_, **__):  # noqa: N802  # the name that `typing` gives it
-        """Return the name, in place of a type variable."""
+        """Return *name*, in place of a type variable."""
         return name
 
     field = _Field
 
     def frozen(cls=None, **how):
-        """Return *cls* as an immutable value, with the options that `attrs.frozen` has."""
+        """Return *cls* as a class of immutable values, as `attrs.frozen` does."""
         return (lambda cls: _made(cls, **how)) if cls is None else _made(cls, **how)
 
     def define(cls=None, **how):
-        """Return *cls* as a value that changes, with the options that `attrs.define` has."""
+        """Return *cls* as a class of mutable values, as `attrs.define` does."""
         return frozen(cls, **{"frozen": False, **how})
 
     def evolve(value, /, **changes):
-        """Return *value* with other values of some attributes, named as its class takes them."""
+        """Return a copy of *value* with *changes*: argument of its class -> value."""
         same = {one.alias: getattr(value, one.name) for one in value.__fields__}
         return value.__class__(**{**same, **changes})
 
 
 def attributes(cls: Any) -> dict[str, bool]:
-    """Return the attributes of a class of values, and whether each has a default."""
+    """Return the attributes of *cls*, each with whether it has a default."""
     return {one.name: one.is_optional for one in cls.__fields__}
 
 
 def stated(value: Any) -> Iterator[tuple[str, object]]:
-    """Yield the attributes of a value, by name, that are not what they are by default."""
+    """Yield the name and the value of each attribute of *value* that is not the default."""
     for one in value.__fields__:
         found = getattr(value, one.name)
         if found != one.usual:
@@ -114,7 +114,7 @@ def stated(value: Any) -> Iterator[tuple[str, object]]:
 
 
 def content(value: Any) -> object:
-    """Return the attributes of a value that are not defaults, in one order in every process."""
+    """Return *value* as dictionaries and lists, without defaults, equal in every process."""
     if hasattr(value, "__fields__"):
         return {name: content(found) for name, found in stated(value)}
     if isinstance(value, dict):
@@ -164,7 +164,7 @@ def _made(
 
 
 def _own_fields(cls: Any) -> list[_Field]:
-    """Take the attributes that a class itself states out of it."""
+    """Return the attributes that the body of *cls* declares, and remove their defaults from it."""
     own = []
     for name, hint in dict(cls.__dict__).get("__annotations__", {}).items():
         if not hint.startswith("ClassVar"):
@@ -183,12 +183,12 @@ def _refuse(value: object, name: str, *_: object) -> None:
 
 
 def _state(value: Any) -> dict[str, object]:
-    """Return what is copied and pickled of a value: not what it has remembered."""
+    """Return the attributes to copy and pickle, without cached properties."""
     return {one.name: getattr(value, one.name) for one in value.__fields__}
 
 
 def _content(fields: list[_Field]) -> Callable[[Any], Any]:
-    """Return what returns that of a value which counts."""
+    """Return a function that returns the values of *fields* of a value."""
     return attrgetter(*[one.name for one in fields]) if fields else lambda _: ()
 
 
@@ -231,7 +231,7 @@ def _init_of(cls: Any) -> Any:
 
     def __init__(self: Any, /, *arguments: Any, **named: Any) -> None:  # noqa: N807
         values = defaults | named
-        values.update(zip(in_order, arguments))  # noqa: B905  # compared below
+        values.update(zip(in_order, arguments))  # noqa: B905  # the number is checked below
         for one in adapted:
             if one.factory and one.alias not in values:
                 values[one.alias] = one.factory()

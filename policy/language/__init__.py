@@ -1,1 +1,1 @@
-"""Text to tree and back: matchers of every host, and files of our own notation."""
+"""Parse and print: matchers of every host, and files of our own notation."""

@@ -1,4 +1,4 @@
-"""Parsers of the grammars, from tables that Lark made of them: Lark takes long to import.
+"""An LALR parser that runs tables which Lark generated, since importing Lark takes long.
 
 ``python -m tests.grammars`` writes the tables (``grammar/*.json``) beside the grammars.
 """
@@ -18,7 +18,7 @@ _Match = Callable[[str, int], "re.Match[str] | None"]
 
 
 class Token(str):
-    """A piece of the text: what the grammar calls it, and where it stands."""
+    """A token: its text, the name of its terminal (*type*), and its range in the source."""
 
     __slots__ = ("end_pos", "start_pos", "type")
 
@@ -34,7 +34,7 @@ class Token(str):
 
 
 class Node:
-    """What a rule of the grammar matched: its name, and its tokens and nodes."""
+    """A node of the parse tree: the name of a grammar rule (*data*), and its tokens and nodes."""
 
     __slots__ = ("children", "data")
 
@@ -44,7 +44,7 @@ class Node:
 
 
 class Unexpected(Exception):
-    """The text at *position* is not what the grammar expects there."""
+    """A syntax error: no token that the grammar expects starts at *position*."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)
@@ -52,15 +52,14 @@ class Unexpected(Exception):
 
 
 class Tables:
-    """What the parser of one grammar does next."""
+    """The parse tables of one grammar."""
 
     def __init__(self, shape: Any) -> None:  # noqa: ANN401  # JSON
-        # Of each state, by the kind of token or the rule that comes: the state to go to, or `~n`
-        # to apply rule *n*.
+        # State -> terminal or rule -> the next state (shift, goto), or `~n` (reduce by rule n).
         self.actions: list[dict[str, int]] = shape["states"]
-        self.end: int = shape["end"]  # the state behind the whole text
-        # Its name, how many things it takes, and what becomes of them: they are dropped (0),
-        # kept (1), or give their children (2).
+        self.end: int = shape["end"]  # the state after a complete text
+        # Of each rule: its name, the number of its symbols, and for each symbol whether the node
+        # drops it (0), keeps it (1), or takes its children (2).
         self.rules: list[tuple[str, int, list[int]]] = shape["rules"]
         self._terminals: dict[str, str] = shape["terminals"]
         self._expected: list[list[str]] = shape["expected"]
@@ -69,7 +68,7 @@ class Tables:
         self._match = cache(lambda name: re.compile(self._terminals[name]).match)
 
     def _lexer(self, state: int) -> list[tuple[str, _Match]]:
-        """Return the kinds of tokens that *state* expects, in the order of trial."""
+        """Return the terminals that *state* expects, in the order of trial, with their matchers."""
         names = self._expected[self._lexers[state]]
         return [(name, self._match(name)) for name in names]
 
@@ -85,7 +84,7 @@ def tables(name: str) -> Tables:
 
 
 class Parser:
-    """One run over a text."""
+    """One run of the parser over a text."""
 
     def __init__(self, tables: Tables, text: str) -> None:
         self.tables = tables
@@ -95,15 +94,15 @@ class Parser:
         self.values: list[Any] = []
 
     def parse(self) -> Node:
-        """Return the tree of the text. Raises Unexpected."""
+        """Return the parse tree of the text. Raises Unexpected for a syntax error."""
         for token in self.tokens():
             self.feed(token)
         return self.finish()
 
     def tokens(self) -> Iterator[Token]:
-        """Yield the tokens that stand at `position`, each as the state expects it.
+        """Yield the tokens from `position` on; the current state selects the terminals to try.
 
-        Raises Unexpected where there is none.
+        Raises Unexpected where none of them matches.
         """
         text, states, lexer = self.text, self.states, self.tables.lexer
         while self.position < len(text):
@@ -119,19 +118,19 @@ class Parser:
                 raise Unexpected(at)
 
     def feed(self, token: Token) -> None:
-        """Take *token*. Raises Unexpected where it may not come here."""
+        """Reduce as *token* requires, then shift it. Raises Unexpected if no rule takes it."""
         self._apply(token.type, self.values, token.start_pos)
         self.states.append(self.tables.actions[self.states[-1]][token.type])
         self.values.append(token)
 
     def finish(self) -> Node:
-        """Return the tree, at the end of the text. Raises Unexpected where it may not end."""
+        """Return the parse tree after the last token. Raises Unexpected for an incomplete text."""
         self._apply(_END, self.values, len(self.text))
         tree: Node = self.values[-1]
         return tree
 
     def accepts(self) -> frozenset[str]:
-        """Return the kinds of tokens that may come next."""
+        """Return the terminals that the parser accepts next."""
         states, accepted = self.states.copy(), set()
         for kind in self.tables.actions[states[-1]]:
             if kind.isupper() and kind != _END:
@@ -145,7 +144,10 @@ class Parser:
         return frozenset(accepted)
 
     def _apply(self, kind: str, values: list[Any] | None, at: int) -> None:
-        """Apply the rules that end before *kind*, to *values* where they are given."""
+        """Reduce by every rule that ends before a token of *kind*; None builds no nodes.
+
+        Raises Unexpected(at) if the current state has no action for *kind*.
+        """
         actions, rules, states = self.tables.actions, self.tables.rules, self.states
         while not (kind == _END and states[-1] == self.tables.end):
             action = actions[states[-1]].get(kind)
@@ -163,7 +165,7 @@ class Parser:
 
 
 def _shown(values: list[Any], shown: list[int]) -> list[Any]:
-    """Return what a rule keeps of the *values* that it matched."""
+    """Return the children of a node: of *values*, those that *shown* keeps or opens."""
     children: list[Any] = []
     for value, how in zip(values, shown, strict=True):
         if how == _KEPT:
@@ -171,7 +173,8 @@ def _shown(values: list[Any], shown: list[int]) -> list[Any]:
         elif how == _OPENED and children:
             children += value.children
         elif how == _OPENED:
-            children = value.children  # a list of entries grows by one of them each time
+            # A list rule is left-recursive: its first child is the list so far, to be extended.
+            children = value.children
     return children
 
 

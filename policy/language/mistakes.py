@@ -1,4 +1,4 @@
-"""What is wrong with a text that does not parse, in words for its author."""
+"""Messages for syntax errors: what was expected, what was found, and how to mend it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from policy.core import expressions as re
 from policy.core.source import visible
 from policy.core.values import frozen
 
-# Words that begin a statement of a file, and of an agent.
+# The keywords that start a statement of a file, and of an agent.
 FILE_WORDS: Final = ("root", "agent", "test", "never")
 AGENT_WORDS: Final = ("allow", "ask", "deny", "expect", "inherit", "delegate", "trust", "limit")
 WORDS: Final = FILE_WORDS + AGENT_WORDS
@@ -22,7 +22,7 @@ WORDS: Final = FILE_WORDS + AGENT_WORDS
 
 @frozen
 class Mistake:
-    """The range that is wrong, what is wrong with it, and the mend."""
+    """A syntax error: its range in the text, a message, and a help text or ""."""
 
     start: int
     end: int
@@ -30,13 +30,13 @@ class Mistake:
     help: str = ""
 
 
-# Comparing words costs their length squared, and a hostile file has long ones.
+# Comparing two words takes time quadratic in their length, and a hostile file has long words.
 _LONG_WORD: Final = 64
 _MANY_WORDS: Final = 1000
 
 
 def closest(word: str, words: Iterable[str]) -> str:
-    """Return ``did you mean `…`?``, or "" where nothing is near."""
+    """Return ``did you mean `…`?`` with the most similar of *words*; "" if none is similar."""
     if len(word) > _LONG_WORD:
         return ""
     from difflib import get_close_matches  # noqa: PLC0415  # for mistakes alone
@@ -47,13 +47,13 @@ def closest(word: str, words: Iterable[str]) -> str:
 
 
 def quoted(text: str, most: int = 60) -> str:
-    """Return *text* in backticks, cut to what a line can hold."""
+    """Return *text* in backticks, shortened to *most* characters."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
     return f"`{visible(cut)}`"
 
 
 def character(char: str) -> str:
-    """Return what a person calls *char*; look-alikes get their full name."""
+    """Return the name of *char* in messages; beyond ASCII with its Unicode name."""
     if char in " \t\u00a0":
         return "a blank" if char != "\t" else "a tab"
     if char in "\r\n":
@@ -71,17 +71,17 @@ NAME_CHARACTERS: Final = "a tool's name holds letters, digits and `_`, `-`, `.`,
 
 @frozen
 class _Form:
-    """A kind of mistake: an expression that finds it, with its message and help."""
+    """A kind of mistake: an expression that matches it, with its message and help."""
 
-    expression: re.Pattern[str]  # its group `at` is underlined
-    message: str  # with what the groups matched, in backticks
+    expression: re.Pattern[str]  # the error underlines its group `at`
+    message: str  # `{name}` is the text of a group, or a value of `said`
     help: str
-    where: frozenset[str]  # what must be known of the place
+    where: frozenset[str]  # facts that must hold at the place
 
 
 @cache
 def _forms(file: Path) -> tuple[_Form, ...]:
-    """Return the forms that *file* lists, with the names of its `parts` expanded."""
+    """Return the forms in *file*, a TOML file; names of its `parts` are expanded."""
     import tomllib  # noqa: PLC0415  # for mistakes alone
 
     shape = tomllib.loads(file.read_text("utf-8"))
@@ -110,15 +110,15 @@ def explained(
     where: AbstractSet[str] = frozenset(),
     said: Mapping[str, str] | None = None,
 ) -> Mistake | None:
-    """Return the mistake by the first form in *file* that matches *text* at *start*, if any.
+    """Return the mistake for the first form in *file* that matches at *start*; None for no form.
 
     Args:
         file: a list of forms, such as `json_mistakes.toml`.
-        text: the text with the mistake, which is matched up to *end*.
-        start: where the form begins.
-        end: of the text.
-        where: what is known of the place.
-        said: values for names in messages; under a character, the `meaning` of that character.
+        text: the text with the mistake.
+        start: the offset at which a form must match.
+        end: the offset up to which it may match.
+        where: facts that hold at the place: terminals that the grammar accepts, and others.
+        said: values for `{name}` in messages; for a key of one character, its `meaning`.
 
     """
     for form in _forms(file):
@@ -151,10 +151,10 @@ def _filled(template: str, found: re.Match[str], said: Mapping[str, str]) -> str
 
 
 def in_matcher(text: str) -> Mistake:
-    """Return what is wrong with a matcher that does not parse."""
+    """Return the mistake in *text*, a matcher that does not parse."""
     found = explained(_HERE / "matcher_mistakes.toml", text, 0, len(text))
     if found is None:
-        raise AssertionError(text)  # the last form is that of any text
+        raise AssertionError(text)  # the last form matches any text
     return found
 
 
@@ -165,9 +165,9 @@ _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 def in_notation(
     text: str, at: int, accepted: frozenset[str], opened: tuple[int, str] | None
 ) -> Mistake:
-    """Return what is wrong at *at*, where the grammar takes the terminals *accepted*.
+    """Return the syntax error at offset *at*, where the grammar accepts the terminals *accepted*.
 
-    *opened* is the unclosed `{` before it, with its statement.
+    *opened* is the offset of the unclosed `{` before it and the text of its statement, or None.
     """
     if at >= len(text) and opened and "RBRACE" in accepted:
         message = "expected `}` for this `{`, found the end of the file"
@@ -208,7 +208,7 @@ def in_notation(
 
 
 def _found(text: str, at: int) -> tuple[int, int, str]:
-    """Return the range to underline at *at* and what a person calls it."""
+    """Return the range to underline at *at*, and its name in messages."""
     if at >= len(text):
         at = len(text.rstrip())
         return at, at, "the end of the file"

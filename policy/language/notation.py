@@ -1,7 +1,7 @@
-"""The tree of a file of our own notation, and what no grammar can check.
+"""Make the syntax tree of a file in our own notation from its parse tree.
 
-`Building` makes nodes of what the parser made, whose leaves are tokens with places, and checks
-names, levels and bounds on the way.
+`Building` makes a node of `syntax` for each node of the parse tree, and checks what the grammar
+cannot: that names are defined and unique, and that bounds are numbers.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from policy.language.syntax import (
     unescaped,
 )
 
-# After so many mistakes a file is something else than a policy.
+# Reading stops after so many mistakes: the file is hardly a policy.
 MOST_MISTAKES: Final = 100
 
-# What `limit` bounds.
+# The names of bounds that follow `limit`.
 BOUNDS: Final = ("depth", "turns")
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -48,7 +48,7 @@ _Statement = TypeVar("_Statement")
 
 
 class Building:
-    """The making of one document, with the mistakes found on the way."""
+    """Builds one document, and collects the mistakes in it."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -58,7 +58,10 @@ class Building:
         self._used: list[tuple[str, Span]] = []
 
     def document(self, tree: Node, *, complete: bool) -> Document:
-        """Return the document; *complete* says that no agent of the file is missing."""
+        """Return the document of *tree*; *complete* if it has every agent of the file.
+
+        Names of agents are checked only in a complete tree.
+        """
         body = self._body(tree.children)
         if complete and self._agents:
             self._check_used()
@@ -122,7 +125,7 @@ class Building:
     def _listed(
         self, children: list[Any], at: int, make: Callable[..., _Statement], *said: object
     ) -> _Statement:
-        """Return the statement with the entries from *at* on, and the values *said* before them."""
+        """Return the statement that *make* builds from *said* and the entries from *at* on."""
         matchers, comments = self._entries(children[at:])
         span = Span(self.source, children[0].start_pos, matchers[-1].span.end)
         return make(*said, matchers, comments, span=span)
@@ -261,7 +264,7 @@ class Building:
     # --- places
 
     def _once(self, what: str, first: Span | None, span: Span, mend: str) -> Span:
-        """Return the place that counts for *what*; a second one is a mistake."""
+        """Return *first*, or else *span*; where both exist, note that *what* is repeated."""
         if first is None:
             return span
         line = first.place.line

@@ -1,7 +1,7 @@
-"""Text to tree: one matcher of any host, or a file of our own notation.
+"""Parse the matcher of a rule of any host, or a file of our own notation.
 
-A matcher has one mistake at most. A file is read to its end: after a mistake the parser resumes at
-the next statement, so that one run reports every independent one.
+An error in a matcher is reported alone. In a file the parser resumes at the next statement after an
+error, so that one run reports all independent errors.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from policy.language.syntax import Document, Matcher, Specifier, specifier
 
 
 def parse_matcher(text: str, span: Span | None = None) -> Matcher:
-    """Return the matcher that *text* is, which stands at *span* in a file.
+    """Return the matcher of *text*; *span* is its place in a file.
 
-    Raises PolicyError: it underlines the mistake if the file spells the text as it is, else all.
+    Raises PolicyError for a syntax error. It underlines the mistake, or all of *span* where the
+    file spells *text* differently, e.g. with escapes.
     """
     expect("a rule, e.g. `Bash(git *)`,", "text", text, str)
     if span is None:
@@ -39,7 +40,7 @@ def parse_matcher(text: str, span: Span | None = None) -> Matcher:
     return Matcher(tool, specifier, span=span)
 
 
-# Settings repeat the same few rules; long ones do not repeat, and would fill the cache.
+# Settings repeat the same few rules. Long rules do not repeat, and would fill the cache.
 _SHORT: Final = 200
 
 _TOO_LONG: Final = f"expected a matcher of at most {PATTERN_CHARACTERS:,} characters"
@@ -68,7 +69,7 @@ def _within(span: Span, text: str, mistake: Mistake) -> Span:
 
 
 def parse_notation(source: Source) -> Document:
-    """Return the tree of a file of our own notation. Raises PolicyErrors: all its mistakes."""
+    """Return the syntax tree of a file in our notation. Raises PolicyErrors with all mistakes."""
     expect('a source, e.g. `policy.Source("team.policy", TEXT)`,', "source", source, Source)
     size = len(source.text.encode("utf-8", "surrogatepass"))
     if size > FILE_BYTES:
@@ -89,7 +90,7 @@ def parse_notation(source: Source) -> Document:
     return document
 
 
-# Every entry of a file costs memory, so that all of them count as rules do.
+# Each of these tokens costs as much memory as a rule, so the bound on rules counts them all.
 _COUNTED: Final = frozenset({"TOOL", "STRING", "NAME", "COMMENT"})
 _PARENTHESES: Final = frozenset({"_OPEN", "_CLOSE", "RPAR"})
 
@@ -101,19 +102,19 @@ _FILE_LINE: Final = re.compile(rf"^[ \t]*{_OF_FILE}", re.MULTILINE)
 
 
 class _Reading:
-    """One run of the parser over a file, with its mistakes."""
+    """One run of the parser over a file; it collects the syntax errors."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.text = source.text + "\n"  # the grammar ends a statement with its line
+        self.text = source.text + "\n"  # a line break ends a statement
         self.mistakes: list[PolicyError] = []
         self.complete = True  # whether the tree has every agent of the file
         self._entries = 0
-        self._closed = 0  # agents that a mistake has closed, whose `}` may still come
+        self._closed = 0  # agents closed after a mistake, whose `}` may still follow
         self._parser = Parser(tables("notation"), self.text)
 
     def read(self) -> Node | None:
-        """Return the tree, or None where reading on makes no sense."""
+        """Return the parse tree; None after too many mistakes or entries."""
         while len(self.mistakes) < MOST_MISTAKES and self._entries <= RULES:
             try:
                 if self._feed():
@@ -123,7 +124,10 @@ class _Reading:
         return None
 
     def _feed(self) -> bool:
-        """Feed the parser up to the first mistake or a limit; return whether the end is reached."""
+        """Feed tokens to the parser; return False if it stopped at a bound before the end.
+
+        Raises Unexpected for a syntax error.
+        """
         feed, tool_end = self._parser.feed, 0
         for token in self._parser.tokens():
             kind = token.type
@@ -147,18 +151,18 @@ class _Reading:
         self.mistakes.append(PolicyError(mistake.message, span, help=mistake.help))
 
     def _recover(self, at: int) -> None:
-        """Report the mistake at *at* and resume after it."""
+        """Report the syntax error at *at*, and resume behind it."""
         accepted, opened = self._parser.accepts(), self._opened()
         if self._closed and opened is None and self.text[at : at + 1] == "}":
             self._closed -= 1
         else:
             self._report(in_notation(self.text, at, accepted, opened))
-        if "_NL" in accepted:  # the statement is over, and more stands behind it
+        if "_NL" in accepted:  # the statement is complete, and more text follows it
             self._parser.feed(Token("_NL"))
         self._resume(at)
 
     def _opened(self) -> tuple[int, str] | None:
-        """Return the unclosed `{` and the statement it belongs to."""
+        """Return the offset of the unclosed `{`, and the text of its statement; or None."""
         brace = None
         for value in reversed(self._parser.values):
             if isinstance(value, Token) and value.type == "LBRACE":
@@ -168,14 +172,14 @@ class _Reading:
         return None
 
     def _resume(self, at: int) -> None:
-        """Drop the statement that the parser is in, and go on with the next one.
+        """Drop the open statement, and move the parser to the next statement behind *at*.
 
-        That is on the next line within braces, and elsewhere where a statement of a file begins.
+        Within braces that is the next line, and elsewhere the next line with a keyword of a file.
         """
         parser = self._parser
         while True:
             takes = parser.tables.actions[parser.states[-1]]
-            # Behind `expect` an effect may come, and the end of the agent may not.
+            # Behind `expect` an effect may follow, but no end of the agent.
             if "AGENT" in takes or ("EFFECT" in takes and "RBRACE" in takes):
                 break
             parser.states.pop()
@@ -196,7 +200,10 @@ class _Reading:
         parser.position = space.end() if space else at
 
     def _line_end(self, at: int) -> int:
-        """Return the end of the line and of those it goes on over, or the brace that ends it."""
+        """Return the offset of the closing brace on this line, or of the end of the statement.
+
+        A line that ends with a comma continues on the next.
+        """
         while True:
             end = self.text.index("\n", at)
             line = self.text[at:end]

@@ -1,4 +1,4 @@
-"""Tree to text: the canonical form of our own notation, which parses back to an equal tree."""
+"""Print a syntax tree in the canonical form of our own notation; it parses to an equal tree."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def print_document(document: Document) -> str:
     """Return *document* in canonical form, ending in a line break."""
     expect("a document, as `policy.parse_notation` returns it,", "document", document, Document)
     lines: list[str] = []
-    apart = False  # whether a statement stands before, to be set off by a blank line
+    apart = False  # whether a blank line must follow the last node, a statement
     for node in document.body:
         if isinstance(node, Comment) and node.trailing and apart:
             lines[-1] += _trailing(node)
@@ -46,13 +46,13 @@ def print_document(document: Document) -> str:
 
 
 def print_matcher(matcher: Matcher) -> str:
-    """Return *matcher* as our notation spells it: in one line, parentheses in pairs."""
+    """Return *matcher* in our notation: on one line, with unpaired parentheses escaped."""
     tool = f'"{matcher.tool}"' if matcher.tool in WORDS else matcher.tool
     return tool if matcher.specifier is None else f"{tool}({_escaped(matcher.specifier.text)})"
 
 
 def print_name(name: str) -> str:
-    """Return *name* as our notation spells it, in quotes where it needs them."""
+    """Return *name* in our notation: in quotes if it is a keyword or has other characters."""
     if is_bare_name(name) and name not in WORDS:
         return name
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
@@ -111,7 +111,7 @@ def _head(word: str) -> str:
 def _listed(
     head: str, entries: Iterable[str], comments: Comments, indent: str | None = None
 ) -> list[str]:
-    """Return the lines of a list, filled, or an entry a line if it has comments."""
+    """Return the lines of a statement: filled, or one entry a line if it has comments."""
     texts, indent = list(entries), " " * len(head) if indent is None else indent
     if comments:
         return _commented(head, indent, texts, comments)
@@ -141,7 +141,7 @@ def _commented(head: str, indent: str, texts: list[str], comments: Comments) -> 
 
 
 def _own_line(comment: Comment) -> str:
-    # `#!` and `##` keep their shape.
+    # `#!` and `##` get no blank.
     gap = "" if comment.text.startswith(("#", "!")) or not comment.text else " "
     return f"#{gap}{comment.text}"
 
@@ -151,7 +151,7 @@ def _trailing(comment: Comment) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return *text* so that it stands on one line and its parentheses balance."""
+    """Return *text* with escapes for line breaks and for unpaired parentheses."""
     alone = _without_partner(text)
     if not alone and "\\" not in text and "\n" not in text:
         return text

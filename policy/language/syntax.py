@@ -1,4 +1,4 @@
-"""The tree: what policies say, as written, before any host gives it a meaning."""
+"""The syntax tree: matchers, rules, and the statements of our own notation, as written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policy.core.source import Span
 
 
 def _span() -> Span:
-    """Declare where a node stands."""
+    """Declare the attribute for the place of a node."""
     field: Span = values.field(eq=False, repr=False, kw_only=True)
     return field
 
@@ -21,14 +21,14 @@ def _span() -> Span:
 
 @values.frozen
 class Text:
-    """``git diff *``: the specifier as written, without the parentheses."""
+    """``git diff *`` in ``Bash(git diff *)``: any other specifier."""
 
     text: str
 
 
 @values.frozen
 class Parameter:
-    """``model:opus``, or ``git:*``, which is a command for the hosts that read it so."""
+    """``model:opus``: a name and a value. Some hosts read it as text, such as ``git:*``."""
 
     name: str
     value: str
@@ -51,7 +51,7 @@ _AGENTS = re.compile(rf"[ \t]*{_AGENT}[ \t]*(?:,[ \t]*{_AGENT}[ \t]*)*")
 
 
 def specifier(tool: str, text: str) -> Specifier:
-    """Return what *text* is between the parentheses of *tool*."""
+    """Return the specifier for *text*, which is in the parentheses behind *tool*."""
     if tool in {"Task", "Agent"}:
         listed = text.split(",") if _AGENTS.fullmatch(text) else []
         names = tuple(name.strip(" \t") for name in listed)
@@ -65,7 +65,7 @@ def specifier(tool: str, text: str) -> Specifier:
 
 @values.frozen
 class Matcher:
-    """``Tool``, ``Tool()`` or ``Tool(specifier)``; the tool may hold ``*``."""
+    """``Tool``, ``Tool()`` or ``Tool(specifier)``; the name of the tool may contain ``*``."""
 
     tool: str
     specifier: Specifier | None = None
@@ -75,12 +75,12 @@ class Matcher:
         return self.tool if self.specifier is None else f"{self.tool}({self.specifier.text})"
 
 
-# --- policies: where every front end ends ----------------------------------
+# --- rules and policies -----------------------------------------------------
 
 
 @values.frozen
 class Rule:
-    """An effect, a matcher, and where it is written."""
+    """An effect and a matcher."""
 
     effect: Effect
     matcher: Matcher
@@ -89,15 +89,15 @@ class Rule:
 
 @values.frozen
 class Policy:
-    """What one agent says in our notation; None is what it does not say."""
+    """The policy of one agent in our notation; None for a statement that it does not have."""
 
     name: str
     rules: tuple[Rule, ...] = ()  # in the order written
-    delegate: tuple[Rule, ...] | None = None  # of what may be handed on
-    inherit: bool = False  # whether calls without a rule get what the parent may delegate
-    trust: str | None = None  # the level it is trusted at
-    depth: int | None = None  # levels of agents that may follow below it
-    turns: int | None = None  # turns it may take
+    delegate: tuple[Rule, ...] | None = None  # the rules about what it may hand on
+    inherit: bool = False  # whether a call without a rule gets what the parent may delegate
+    trust: str | None = None  # its level of trust
+    depth: int | None = None  # how many levels of agents it may start below it
+    turns: int | None = None  # how many turns it may take
     span: Span | None = values.field(default=None, eq=False, repr=False, kw_only=True)
     depth_span: Span | None = values.field(default=None, eq=False, repr=False, kw_only=True)
 
@@ -114,8 +114,8 @@ class Comment:
     span: Span = _span()
 
 
-# Comments within a list that goes on over several lines, each with the number
-# of entries before it; *trailing* when it stands on the line of the last of these.
+# The comments in a list of several lines, each with the number of entries before it. A *trailing*
+# comment is on the line of the last of these entries.
 Comments = tuple[tuple[int, Comment], ...]
 
 
@@ -131,7 +131,7 @@ class Grant:
 
 @values.frozen
 class Expect:
-    """``expect deny Bash(git push)``: calls, and what the rules right above make of them."""
+    """``expect deny Bash(git push)``: calls, and the effect they get by the rules right above."""
 
     effect: Effect
     matchers: tuple[Matcher, ...]
@@ -141,7 +141,7 @@ class Expect:
 
 @values.frozen
 class Delegate:
-    """``delegate Read(docs/**)``: what may be handed on, instead of what may be used."""
+    """``delegate Read(docs/**)``: what the agent may hand on, in place of its own rights."""
 
     matchers: tuple[Matcher, ...]
     comments: Comments = ()
@@ -186,7 +186,7 @@ class Agent:
 
 @values.frozen
 class Root:
-    """``root main``: where chains start."""
+    """``root main``: the agent with which chains start."""
 
     name: str
     span: Span = _span()
@@ -194,7 +194,7 @@ class Root:
 
 @values.frozen
 class Test:
-    """``test main > reviewer { … }``: calls of that chain and what they must get."""
+    """``test main > reviewer { … }``: calls of that chain, and the effects that they must get."""
 
     __test__ = False
 
@@ -205,7 +205,7 @@ class Test:
 
 @values.frozen
 class Never:
-    """``never ** > explore: Edit, Bash``: no chain of that shape may make such a call."""
+    """``never ** > explore: Edit, Bash``: no chain of this shape may make such a call."""
 
     chain: tuple[str, ...]
     matchers: tuple[Matcher, ...]
@@ -226,7 +226,7 @@ _NAME = re.compile(r"[\w.@/-]+(?::[\w.@/-]+)*")
 
 
 def is_tool(text: str) -> bool:
-    """Return whether *text* can be the tool of a matcher."""
+    """Return whether *text* is a valid tool of a matcher."""
     return _TOOL.fullmatch(text) is not None
 
 
