@@ -1,1 +1,1 @@
-"""Reads policies from folders, single files and revisions of a repository."""
+"""Read files of folders, single files and revisions of a repository, as text with places."""

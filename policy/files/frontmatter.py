@@ -13,7 +13,7 @@ from policy.files.text import BYTE_ORDER_MARK
 
 
 class HeaderLanguage(enum.Enum):
-    """The language of front matter."""
+    """The language of front matter: YAML or TOML."""
 
     YAML = "yaml"
     TOML = "toml"
@@ -63,7 +63,7 @@ def _next_line(text: str, offset: int) -> int:
     return found.end() if found else offset
 
 
-# Text that people leave above front matter, or write in place of its fence.
+# Text above front matter, or in place of its fence: usual mistakes.
 _LATE: Final = re.compile(
     r"(?:[\s\ufeff]|<!--(?:(?!-->).)*+-->|\#[^\n]*\n|```[a-z]*\n)*+"
     r"(?P<fence>-{2,}|\u2014-?|\u2013-?)[ \t]*\r?\n(?=[A-Za-z_-]+:)",

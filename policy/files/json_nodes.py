@@ -30,8 +30,8 @@ def read_json(source: Source, *, byte_order_mark: bool = False) -> Node:
     return _Scanner(source).document()
 
 
-# One token; the number of the group is its kind. No text matches in two ways, and `*+` never
-# backtracks.
+# One token; the number of the group is its kind. No text matches in two ways, and `*+` does not
+# backtrack.
 _TOKEN: Final = re.compile(
     r"""[ \t\n\r]*+(?:
         "([^"\\\x00-\x1f]*+)"                                           # 1: as it is
@@ -47,7 +47,7 @@ _PLAIN, _ESCAPED, _MARK, _NUMBER, _WORD, _END = range(1, 7)
 
 _STRINGS: Final = frozenset({_PLAIN, _ESCAPED})
 
-# Position -> its name in messages, and the tokens that may come there.
+# Position in the grammar -> its name in messages, and the tokens that may be there.
 _EXPECTED: Final = {
     "value": ("a value", _STRINGS | {_MARK, _NUMBER, _WORD}),
     "key": ("a key in double quotes", _STRINGS | {_MARK}),
@@ -70,7 +70,7 @@ class _Scanner:
         self.open: list[OpenNode] = []
 
     def document(self) -> Node:
-        """Return the only value of the text."""
+        """Return the value of the document."""
         node = self.value()
         count = 0
         while self.open or node is None:
@@ -85,7 +85,7 @@ class _Scanner:
         return node
 
     def value(self) -> Node | None:
-        """Return the next value; None at the start of a list or object, which `close` returns."""
+        """Return the next value; None where a list or object starts, which `close` returns."""
         level = self.open[-1] if self.open else None
         if level is not None and level.keyed:
             found = self.token("key", "}")
@@ -112,7 +112,7 @@ class _Scanner:
         return ScalarNode(_WORDS[span.text] if found.lastindex == _WORD else _number(span), span)
 
     def after(self, node: Node) -> Node | None:
-        """Add *node* to the open list or object; return that if it ends here, else None."""
+        """Add *node* to the open list or object. Return that if it ends here, else None."""
         level = self.open[-1]
         level.add(node)
         found = self.token("next", ",}" if level.keyed else ",]")
@@ -147,7 +147,7 @@ class _Scanner:
         return found
 
     def fail(self, expected: str) -> NoReturn:
-        """Raise the PolicyError for the next token, in place of which *expected* should come."""
+        """Raise PolicyError: the next token is not what is *expected*."""
         level = self.open[-1] if self.open else None
         unclosed, wanted = "", _EXPECTED[expected][0]
         where = {expected, "text"} if expected in ("value", "key") else {expected}

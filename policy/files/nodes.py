@@ -1,4 +1,4 @@
-"""Nodes of documents with spans, and the shapes that their values must have."""
+"""The nodes of JSON, YAML and TOML documents, with spans; and checks of their shape."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ScalarNode:
     quoted: bool = field(default=False, eq=False)
 
     def __eq__(self, other: object) -> bool:
-        # Python holds that True == 1 == 1.0; documents do not.
+        # In Python True == 1 == 1.0, but not in documents.
         if not isinstance(other, ScalarNode):
             return NotImplemented
         return (type(self.value), self.value) == (type(other.value), other.value)
@@ -139,7 +139,7 @@ Node = ScalarNode | SequenceNode | MappingNode
 
 @define
 class OpenNode:
-    """A list or mapping that a reader has not closed."""
+    """A list or mapping whose end a reader has not reached."""
 
     start: int
     keyed: bool
@@ -195,7 +195,7 @@ def repeated(node: Node) -> tuple[tuple[NodeEntry, NodeEntry], ...]:
 
 
 def python_value(node: Node) -> object:
-    """Return *node* as dicts, lists and scalars, without places."""
+    """Return the value of *node* as Python dictionaries, lists and scalars."""
     match node:
         case ScalarNode(value=value):
             return value
@@ -228,7 +228,7 @@ def describe(node: Node) -> str:
 
 @frozen
 class ShapeMistake:
-    """A value of another shape than expected, with its span."""
+    """A value without the expected shape, and its span."""
 
     wanted: str
     name: str
@@ -280,13 +280,13 @@ class ValueKind(enum.Enum):
 
     @property
     def wanted(self) -> str:
-        """Its name in messages."""
+        """The name of the shape in messages."""
         return self.value[0]
 
 
 @frozen
 class OneWord:
-    """One of some words, in the order in which messages list them."""
+    """A string that is one of *words*, in the order of messages."""
 
     words: tuple[str, ...]
 
@@ -354,7 +354,7 @@ def shape_mistakes(shape: ValueShape, node: Node, name: str) -> Iterator[ShapeMi
             yield from _of_keys(shape, node, name)
         case AnyOf(shapes=shapes), _:
             found = [list(shape_mistakes(each, node, name)) for each in shapes]
-            if all(found):  # report the shape that fits best
+            if all(found):  # no shape fits: report the mistakes for the best one
                 inside = [each for each in found if all(one.node is not node for one in each)]
                 wrong = ShapeMistake(shape.wanted, f"`{name}`", node)
                 yield from min(inside, key=len) if inside else [wrong]

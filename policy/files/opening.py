@@ -1,4 +1,4 @@
-"""Opens trees by name, and finds files that look like policies of hosts."""
+"""Open trees by name, and recognise files that look like policies of hosts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from policy.files.trees import Folder, Problem, SingleFile, Tree, missing
 
 @frozen
 class Overlay(Tree):
-    """A tree with other *contents* at some paths; None is a removed file."""
+    """A tree in which *contents* replace some files: path -> bytes, or None for a removed file."""
 
     tree: Tree
     contents: Mapping[str, bytes | None] = field(repr=False)
-    name: str = ""  # in messages; by default that of *tree*
+    name: str = ""  # its name in messages; "" is that of *tree*
 
     @property
     def label(self) -> str:
@@ -101,10 +101,10 @@ def _path(text: str) -> Path | None:
 
 @frozen
 class StartPlace:
-    """The place of a session in a checkout."""
+    """The folder in which a session starts, and its checkout."""
 
-    top: Path  # of the checkout; without one the folder of the session itself
-    folder: str  # relative to the top, "" for the top
+    top: Path  # the top folder of the checkout; without one, the folder of the session
+    folder: str  # the folder of the session, relative to *top*; "" is *top*
     main: Path | None = None  # the main checkout, if this one is a linked worktree
     above: tuple[
         Path, ...
@@ -112,12 +112,12 @@ class StartPlace:
 
     @property
     def tree(self) -> Folder:
-        """The files of the checkout, with links in folders of hosts followed out of it."""
+        """The files of the checkout; links in folders of hosts may lead out of it."""
         return Folder(self.top, follows=frozenset({".claude"}))
 
 
 def start_place(folder: str | Path) -> StartPlace:
-    """Return the place of a session started in *folder*; raise `PolicyError` if it is none."""
+    """Return the place of a session that starts in *folder*; raise `PolicyError` for no folder."""
     here = Path(folder).resolve()
     if not here.is_dir():
         raise PolicyError("expected a folder", file=str(folder))
@@ -126,7 +126,7 @@ def start_place(folder: str | Path) -> StartPlace:
     above = () if top or here == home else tuple(takewhile(home.__ne__, here.parents))
     top = top or here
     try:
-        # In a linked worktree this is a file with `gitdir: MAIN/.git/worktrees/NAME`.
+        # In a linked worktree `.git` is a file with `gitdir: MAIN/.git/worktrees/NAME`.
         link = (top / ".git").read_text("utf-8").strip().removeprefix("gitdir:").strip()
         trees, git = (top / link).resolve().parents[:2]
         main = git.parent if (trees.name, git.name) == ("worktrees", ".git") else None
@@ -178,14 +178,14 @@ _NAMES = [
         "pikuri.host.yaml",
     )
 ]
-# Endings that people confuse.
+# Extensions that people confuse.
 _ENDINGS = [
     frozenset(each.split()) for each in ("json jsonc json5 toml yaml yml", "md mdc mdx txt")
 ]
 
 
 def near_name(path: str) -> str:
-    """Return the name read by a host that *path* almost has, or ""."""
+    """Return the path that a host reads and that *path* resembles, or ""."""
     if re.search(r"(?:^|/)\.claude/skills/[^/]+\.md\Z", path):
         return ".claude/skills/*/SKILL.md"
     for wanted in _NAMES:
@@ -203,7 +203,7 @@ def near_name(path: str) -> str:
 
 
 def name_for_rules(path: str) -> str:
-    """Return the name under which a host would read rules in *path*, which has another; or ""."""
+    """Return the path under which a host reads rules, for a *path* beside it; or ""."""
     form = r"(^|/)\.claude/(?!settings(\.local)?\.json\Z)[^/]+\.json[c5]?\Z"
     return ".claude/settings.json" if re.search(form, path) else ""
 
@@ -222,20 +222,20 @@ def _is_near(given: str, wanted: str) -> bool:
     return other == "*" or SequenceMatcher(None, spaced, other).ratio() > 0.9
 
 
-# Codes of findings about files and folders that were not understood at all.
+# Codes of findings about files and folders of which nothing was read.
 _UNREADABLE = frozenset(
     "bad-front-matter invalid-json invalid-settings unmet-expectation unreadable-file"
     " unreadable-policy".split()
 )
 
-# Folders and files of hosts; behind a link of such a name there may be every deny rule.
+# Folders and files of hosts. A link of such a name may lead to deny rules.
 _WHERE_POLICIES_ARE = frozenset(
     ".a3s .claude .zeph a3s.session.yaml agent.acl agents instructions.md pikuri.host.yaml".split()
 )
 
 
 def is_unreadable(finding: Finding) -> bool:
-    """Return whether *finding* is about a file or folder that was not understood at all."""
+    """Return whether *finding* is about a file or folder of which nothing was read."""
     if finding.code != "unreadable":
         return finding.code in _UNREADABLE
     # A link or a submodule matters only if a policy may be behind it.

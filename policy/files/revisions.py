@@ -1,4 +1,4 @@
-"""Reads folders at a revision from git, without touching the checkout."""
+"""Read folders at a revision from git, without changing the checkout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _tree_of(folder: Path, revision: str) -> str | None:
     """Return the tree of *folder* at *revision*; None if it did not exist then."""
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise PolicyError(f"{cite(revision)} is not the name of a revision")
-    # First, since this fails for every reason but an unknown name.
+    # This comes first, since it fails for all reasons but an unknown revision.
     prefix = os.fsdecode(output(folder, "rev-parse", "--show-prefix").rstrip(b"\n")).rstrip("/")
     name = object_named(folder, revision)
     if name is None:
@@ -42,12 +42,12 @@ def _tree_of(folder: Path, revision: str) -> str | None:
 
 
 def object_named(folder: Path, name: str) -> str | None:
-    """Return the object that git knows by *name*, or None."""
+    """Return the name of the git object for *name*, or None."""
     return _name(_done(folder, "rev-parse", "--verify", "--quiet", name))
 
 
 def common_ancestor(folder: Path, one: str, other: str) -> str:
-    """Return the commit where two revisions parted. Raises PolicyError if there is none."""
+    """Return the merge base of two revisions. Raises PolicyError if there is none."""
     for revision in (one, other):
         if revision.startswith("-"):
             raise PolicyError(f"{cite(revision)} is not the name of a revision")
@@ -113,7 +113,7 @@ def _command(folder: Path, *arguments: str) -> list[str]:
     return ["git", *_FLAGS, "-C", str(folder.resolve()), *settings, *arguments]
 
 
-# Variables with the objects of a push that is being received. Any other variable of git might name
+# Variables with the objects of a push that git is receiving. Other variables of git may name
 # another repository.
 _KEPT: Final = frozenset(
     {"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"}
@@ -144,7 +144,7 @@ class GitRevision(Tree):
     _lock: threading.Lock = field(factory=threading.Lock, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        """Resolve the revision once, so that it cannot move while it is read."""
+        """Resolve the revision once, so that a branch cannot move while it is read."""
         self._tree = _tree_of(self.folder, self.revision)
 
     @property
@@ -196,7 +196,7 @@ class GitRevision(Tree):
 
     @cached_property
     def _objects(self) -> subprocess.Popen[bytes]:
-        """The process that prints objects; it ends with this tree, or with the program."""
+        """The git process that prints objects; it ends with this tree or with the program."""
         try:
             process = subprocess.Popen(
                 _command(self.folder, "cat-file", "--batch"),
@@ -212,7 +212,7 @@ class GitRevision(Tree):
 
     @cached_property
     def _listing(self) -> tuple[dict[str, _Blob], tuple[Problem, ...]]:
-        """Every file, and the problems."""
+        """The files by path, and the problems."""
         files: dict[str, _Blob] = {}
         problems: list[Problem] = []
         # Path and object of a folder, and the objects around it, to which links are not followed.
@@ -246,7 +246,7 @@ class GitRevision(Tree):
         return dict(sorted(files.items())), tuple(sorted(problems))
 
     def _records(self, prefix: str, tree: str) -> Iterator[tuple[str, str, int, str]]:
-        """Yield mode, object, size and path of everything in a folder, at any depth."""
+        """Yield the mode, object, size and path of each entry below a folder, at any depth."""
         listed = output(self.folder, "ls-tree", "-r", "-t", "-z", "-l", "--full-tree", tree)
         for record in listed.split(b"\0")[:-1]:
             head, _, raw = record.partition(b"\t")
@@ -273,7 +273,7 @@ class GitRevision(Tree):
             yield trees.LEADS_OUT if name == "symlink" else trees.LEADS_NOWHERE, "", 0
 
 
-_Blob = tuple[str, int]  # its name and size
+_Blob = tuple[str, int]  # the name of an object, and its size
 
 _FILES: Final = frozenset({"100644", "100755", "100664"})
 _FOLDER: Final = "040000"

@@ -1,4 +1,4 @@
-"""Decodes files, and makes edits that remove a line or an item."""
+"""Decode files, and make edits that remove a line or an item."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BYTE_ORDER_MARK: Final = "\ufeff"
 
 @frozen
 class FileText(Source):
-    """A text without its byte order mark. Some hosts do not read a file with one."""
+    """The text of a file without its byte order mark, with which some hosts do not read a file."""
 
     byte_order_mark: bool = False
 
@@ -41,7 +41,7 @@ def _not_utf8(name: str, data: bytes, offset: int) -> PolicyError:
     mend = "save the file as UTF-8"
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return PolicyError("the file is UTF-16, not UTF-8", file=name, help=mend)
-    # The text up to the bad byte is good, so the mistake has a place.
+    # The text before the bad byte is decoded to give the mistake a place.
     source = Source(name, data.decode("utf-8", "replace"))
     start = len(data[:offset].decode("utf-8"))
     message = f"the byte `0x{data[offset]:02x}` is not UTF-8"
@@ -52,7 +52,7 @@ _CITED = 60  # the most characters of a file in a message
 
 
 def cite(text: str) -> str:
-    """Return *text* in backticks: one line, nothing hidden, not too long."""
+    """Return *text* in backticks, on one line, escaped, and cut if it is too long."""
     first, _, more = text.strip().partition("\n")
     if len(first) > _CITED or more:
         first = first[:_CITED].rstrip() + "…"
@@ -94,6 +94,6 @@ def removal(span: Span) -> tuple[Edit, ...]:
     return (Edit(span.source.span(start, behind.end()), ""),) if has_others else ()
 
 
-# The other text on the line of an item: `- rule`, `- "rule"` or `- {rule: …}`.
+# The text before an item on its line: `- rule`, `- "rule"` or `- {rule: …}`.
 _ITEM: Final = re.compile(r"([ \t]*-[ \t]+)(?:\{[ \t]*rule:[ \t]*)?['\"]?")
 _REST: Final = re.compile(r"['\"]?[ \t]*\}?[ \t]*\r?(?:\n|\Z)")

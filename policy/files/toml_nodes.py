@@ -1,4 +1,4 @@
-"""Reads TOML as nodes. The standard library reads the values; their spans are searched in the text.
+"""Read TOML as nodes. The standard library reads the values, and this module finds their spans.
 
 A value that the text spells differently, e.g. with escapes, gets the span of the text around it.
 """
@@ -63,7 +63,7 @@ _LINE: Final = re.compile(
 
 
 def _places(text: str, source: Source, start: int) -> Keyed[_Path, _Place]:
-    """Return the spans of keys and values, as far as single lines show them."""
+    """Return the spans of keys and values that are on one line."""
     places: dict[_Path, _Place] = {}
     lines = list(_LINE.finditer(text))
     table: _Path = ()

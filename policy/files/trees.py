@@ -15,7 +15,7 @@ from policy.core.errors import PolicyError
 from policy.core.values import field, frozen
 from policy.files.text import FileText, cite, decode
 
-# Folders of git and of packages, which have no policy of this tree.
+# Folders of git and of packages, which have no policies of the tree.
 SKIPPED: Final = frozenset(
     ".git .hg .svn .jj .bzr CVS _darcs node_modules .venv __pycache__".split()
 )
@@ -33,7 +33,7 @@ class Problem:
 
 
 class Tree(ABC):
-    """A set of files; paths are relative and have slashes on every system."""
+    """A tree of files. Paths are relative, with slashes on every system."""
 
     @property
     @abstractmethod
@@ -54,7 +54,7 @@ class Tree(ABC):
         return ()
 
     def named(self) -> tuple[str, ...]:
-        """Return every path, also of problems, which a host may still read."""
+        """Return every path, including those of problems, which a host may read."""
         return tuple(sorted({*self.paths(), *(problem.path for problem in self.problems())}))
 
     def unread(self, path: str) -> PolicyError:
@@ -74,12 +74,12 @@ class Tree(ABC):
 
 
 def missing(path: str, label: str) -> PolicyError:
-    """Return the error for a path that is not in a tree."""
+    """Return the error for a missing path."""
     return PolicyError(f"there is no such file in {cite(label)}", file=path)
 
 
 def too_large(path: str, size: int, limit: int) -> PolicyError:
-    """Return the error for a file that is too large to be read."""
+    """Return the error for a file that is larger than *limit* bytes."""
     return PolicyError(f"the file has {size:,} bytes; at most {limit:,} are read", file=path)
 
 
@@ -128,12 +128,12 @@ class Memory(Tree):
 
 @frozen
 class Folder(Tree):
-    """A folder as it is now."""
+    """A folder on disk."""
 
     path: Path = field(converter=Path)
-    # Names of folders; links below them are followed out of this one. True follows every link.
+    # Names of folders below which links may lead out of this folder. True allows every link.
     follows: bool | frozenset[str] = False
-    top: frozenset[str] | None = None  # the names that are read at the top; None is all
+    top: frozenset[str] | None = None  # the only names that are read at the top; None is all
 
     @property
     def label(self) -> str:
@@ -171,10 +171,10 @@ class Folder(Tree):
 
     @cached_property
     def _walked(self) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-        """Every file, and the problems.
+        """The files by path, and the problems.
 
-        Links are followed as hosts do, but not to a folder around them, which would never end.
-        Folders count towards the limit of files, so that links that fan out end too.
+        Links are followed as hosts do, except to a folder above them, which would not end. Folders
+        count as files for the bound, so links that fan out end too.
         """
         files: list[str] = []
         problems: list[Problem] = []
@@ -214,7 +214,7 @@ class Folder(Tree):
         return tuple(sorted(files)), tuple(sorted(problems))
 
     def _found(self, path: str, real: str, inside: frozenset[str]) -> tuple[str, str]:
-        """Return the real path, and `_FILE`, `_FOLDER` or the problem there."""
+        """Return the real path of *path*, and `_FILE`, `_FOLDER` or a problem."""
         try:
             mode = os.lstat(real).st_mode
             if stat.S_ISLNK(mode):
@@ -264,7 +264,7 @@ class SingleFile(Tree):
         """Return the bytes of the file."""
         if path != self.path.name:
             raise missing(path, self.label)
-        # The user named this path, so a link may lead anywhere.
+        # The user named this path, so a link in it may lead anywhere.
         return _read_file(self.path, None, path, limit)
 
 
@@ -292,7 +292,7 @@ def _is_of_worktree(entry: os.DirEntry[str]) -> bool:
 def _read_file(file: Path, root: Path | None, path: str, limit: int) -> bytes:
     """Return the bytes of *file*, whose real path must be below *root*, if given."""
     try:
-        # Checked again, since a file of the walk may be a link by now.
+        # Checked again, since the file may have become a link after the walk.
         real = file.resolve(strict=True)
         if root is not None and not real.is_relative_to(root):
             raise PolicyError(LEADS_OUT, file=path)

@@ -1,4 +1,4 @@
-"""Writes files: replaces several together, with errors as PolicyError."""
+"""Write files: replace several together, with errors as PolicyError."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from policy.core.errors import PolicyError
 
 @contextmanager
 def file_errors(file: Path | str, what: str = "cannot be written") -> Iterator[None]:
-    """Turn an OSError into a PolicyError that says *what* of *file*."""
+    """Turn an OSError into a PolicyError about *file*; *what* says what failed."""
     try:
         yield
     except OSError as error:
@@ -30,8 +30,8 @@ def content_of(file: Path) -> bytes | None:
 def replace_files(contents: Mapping[Path, tuple[bytes | None, bytes | None]]) -> None:
     """Replace the content of all files, or of none.
 
-    *contents* is file -> its old and its new bytes; None is no file. Raises PolicyError for a file
-    that cannot be written, or has changed.
+    *contents* is file -> its old and its new bytes; None is no file. Raises PolicyError if a file
+    cannot be written, or does not have the old bytes.
     """
     prepared: dict[Path, Path] = {}
     done: list[tuple[Path, bytes | None]] = []

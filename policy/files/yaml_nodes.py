@@ -1,10 +1,10 @@
-"""Reads YAML as nodes with spans, and refuses features that change what text means.
+"""Read YAML as nodes with spans, and refuse features that change what text means.
 
 Anchors, tags, repeated keys, keys that are not text and second documents are mistakes here. Plain
 words follow the core schema of YAML 1.2, as in the hosts' readers, so ``yes`` and ``on`` stay text.
 
-Nodes are built from events, since the composer recurses in C and a deep document ends the process.
-`yaml_mistakes.toml` has the messages; of an error of the parser only the offset is used.
+Nodes are built from events, since the composer of PyYAML recurses in C, and a deep document ends
+the process. `yaml_mistakes.toml` has the messages; an error of the parser gives only the offset.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read_loosely(
     """Return the document as read by a host that accepts anchors, tags and repeated keys.
 
     Of a repeated key the last counts. Characters that YAML does not allow, and tabs at the start of
-    a line, count as blanks. *as_text* is start -> end of values that are read as if in quotes.
+    a line, count as blanks. *as_text* is the start -> end of each value to read as text.
     Raises PolicyError if the text is not YAML.
     """
     part = _part(source, start, end)
@@ -82,7 +82,7 @@ def _built(builder: _Builder, part: Span, text: str) -> Node:
 
 _TOO_DEEP: Final = f"lists and mappings are nested more than {limits.NESTING} deep"
 
-# What YAML allows in a file; the parsers tell this with different words and offsets.
+# Characters that YAML allows. Parsers report others with different words and offsets.
 _UNPRINTABLE: Final = re.compile(
     "[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
@@ -111,7 +111,7 @@ _MOST_MISTAKES: Final = 100
 
 
 class _Builder:
-    """Makes nodes of events, and collects their mistakes unless *is_loose*."""
+    """Makes nodes from events of the parser, and collects mistakes unless *is_loose*."""
 
     def __init__(self, part: Span, *, is_loose: bool, as_text: Container[int] = ()) -> None:
         self.source = part.source
@@ -168,7 +168,7 @@ class _Builder:
             raise PolicyErrors([*self.errors, last])
 
     def _span(self, event: yaml.Event) -> Span:
-        # Marks are annotated as optional; the parsers set them on every event.
+        # The types of marks are optional, but the parsers set them on every event.
         start, end = (
             self.offset + (mark.index if mark else 0) for mark in (event.start_mark, event.end_mark)
         )
@@ -240,7 +240,7 @@ class _Builder:
             self._refuse("!", event)
 
     def _refuse(self, sign: str, event: yaml.NodeEvent) -> None:
-        """Report the property with *sign* at the start of *event*, first or after another."""
+        """Report the anchor or tag with *sign* at the start of *event*."""
         span, (what, kinds, mend) = self._span(event), _REFUSED[sign]
         form = re.compile(rf"(?:[&!]\S*\s+)?(\{sign}[^\s,\[\]{{}}]*)")
         if found := form.match(span.source.text, span.start):
@@ -271,7 +271,7 @@ def _merged(node: Node) -> Node:
 
 
 def _not_a_key(node: Node) -> tuple[str, Span, str]:
-    """Return message, place and help for a key that is not text."""
+    """Return the message, the span and the help for a key that is not text."""
     source, span = node.span.source, node.span
     if isinstance(node, MappingNode) and source.text[max(span.start - 1, 0) : span.start] == "{":
         closes = source.text[span.end : span.end + 1] == "}"
@@ -301,7 +301,7 @@ _NUMBER: Final = re.compile(
 
 
 def _explain(part: Span, offsets: Iterable[int]) -> PolicyError:
-    """Return the mistake in *part*; a parser stopped at the first of *offsets*."""
+    """Return the syntax error in *part*; the parser stopped at the first of *offsets*."""
     from policy.language import mistakes  # noqa: PLC0415  # only for mistakes
 
     offsets = [min(max(offset, part.start), part.end) for offset in offsets] or [part.start]
@@ -386,7 +386,7 @@ def _in_quotes(line: str) -> str:
     return f"put the value in quotes, or write `{name}>-` and the text below it, indented"
 
 
-# Characters that may not start an unquoted value -> their meaning.
+# Character that may not start an unquoted value -> its meaning.
 _STARTERS: Final = {
     "*": "`*` starts an alias",
     "&": "`&` starts an anchor",

@@ -1,1 +1,1 @@
-"""Sets of texts as values: what a pattern matches, contains and shares with others."""
+"""Patterns: sets of texts that can be matched, compared, intersected and searched."""

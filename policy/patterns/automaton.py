@@ -1,12 +1,12 @@
-"""Many patterns run at once, to find the first that matches a text.
+"""An automaton of many patterns, which finds the first pattern that matches a text.
 
-The patterns are merged into a trie. A *state* is the set of trie nodes a text may have reached; it
-is built when it is first reached and remembered, so that a text costs one dictionary lookup a
-character, however many patterns there are. When too much is remembered, all of it is forgotten.
+The patterns are merged into a trie. A *state* is the set of trie nodes that a text may have
+reached: a lazily determinised automaton. States are cached, so a text costs one dictionary lookup a
+character, for any number of patterns. A full cache is cleared.
 
-A state leaves out the nodes that another one makes superfluous. Once ``*a*b`` has met an ``a``, its
-second star takes whatever its first star could still take; so a pattern of many stars has small
-states, and few of them.
+A state leaves out nodes that another node makes superfluous. Once ``*a*b`` has read an ``a``, its
+second star matches all that its first star could still match. So patterns of many stars have few
+and small states.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ if TYPE_CHECKING:
     Key = int | frozenset[int]
 
 
-# The index of a match that is not there: larger than any.
+# The index for "no pattern matches"; it is larger than every other.
 NO_MATCH: Final = 1 << 60
 
-# Of all automata, since building is rare and brief: who holds it builds a node.
+# The lock for building nodes. All automata share it, since building is rare and brief.
 _BUILDING: Final = allocate_lock()
 
-# So many nodes of a state take the memory of one transition.
+# So many nodes of a state take as much memory as one transition.
 _NODES_PER_ENTRY: Final = 8
 
-# What ends the text that a gap takes: nothing ends any text.
+# The characters that end a gap for any text: none.
 _NOTHING: Final[frozenset[str]] = frozenset()
 _ANY_ONE: Final = OneOf(frozenset(), negated=True)
 
 
 class TrieNode:
-    """A place in the trie: what lies below it is built when a text first comes to it.
+    """A node of the trie. Its children are built when a text first reaches it.
 
     Attributes:
-        number: which of the nodes of its automaton it is.
-        depth: how many letters, gaps and sets lead to it.
-        indices: the sequences that begin with those.
-        loop: the characters that do not lead from it to itself; None is all of them.
-        line: equal along a path where no pattern ends or branches off.
-        part: equal along a stretch of a line without a separator.
-        letters: the nodes that letters lead to; None where nothing is built yet.
-        gaps: the nodes that it leads to by no letter.
-        sets: the nodes that one character of a set leads to.
+        number: the number of the node in its automaton.
+        depth: the number of letters, gaps and sets on the path to it.
+        indices: the sequences that begin with this path.
+        loop: the characters without an edge from the node to itself; None for all characters.
+        line: equal for the nodes of a path on which no pattern ends or branches off.
+        part: equal for the nodes of a line between two separators.
+        letters: character -> child; None before the children are built.
+        gaps: the children that are reached without a character.
+        sets: the children that one character of a set leads to.
         accept: the first pattern that ends here.
-        deepened: the node that a separator leads to, from which any text leads here again.
+        deepened: the node behind a separator, from which any text leads back here.
 
     """
 
@@ -93,11 +93,11 @@ class AutomatonState:
     """A state: the trie nodes that a text has reached.
 
     Attributes:
-        edges: the next state for each character seen so far.
-        first: index of the first pattern that matches the text so far.
-        forever: index of the first pattern that matches whatever further text follows.
-        alive: some pattern may still match.
-        key: equal for equivalent states of one automaton, however often they are built.
+        edges: character -> the next state, as far as it is built.
+        first: the index of the first pattern that matches the text.
+        forever: the index of the first pattern that matches the text with any text behind it.
+        alive: whether a pattern may match the text with some text behind it.
+        key: equal for equal states of one automaton, also if one is built again.
 
     """
 
@@ -113,16 +113,16 @@ class AutomatonState:
         first = forever = NO_MATCH
         for node in nodes:
             accept = node.accept
-            if accept < first:  # noqa: PLR1730  # `min` takes three times as long, here too often
+            if accept < first:  # noqa: PLR1730  # `min` takes three times as long
                 first = accept
             if accept < forever and node.loop is _NOTHING:
-                forever = accept  # a match inside such a loop survives every character
+                forever = accept  # such a loop keeps the match for every further character
         self.first = first
         self.forever = forever
 
     @property
     def possible(self) -> frozenset[int]:
-        """All that ``first`` may be behind further text, and hardly anything else."""
+        """The values that ``first`` may have behind further text; it may contain a few others."""
         if self._possible is None:
             numbers = self._automaton.below(self._nodes)
             self._possible = frozenset(n for n in (*numbers, NO_MATCH) if n <= self.forever)
@@ -136,7 +136,7 @@ class AutomatonState:
         return state
 
     def letters(self) -> set[str]:
-        """Return the characters that some pattern names as the next one."""
+        """Return the characters that a literal or a set of a pattern names as the next one."""
         letters: set[str] = set()
         for node in self._nodes:
             letters.update(node.letters or ())
@@ -146,9 +146,9 @@ class AutomatonState:
 
 
 class Automaton:
-    """Canonical patterns, in order, over texts with *separator* between their parts, or "".
+    """An automaton of canonical patterns, in their order of precedence; it is thread-safe.
 
-    An instance answers from any thread.
+    The parts of a text are separated by *separator*; "" is none.
     """
 
     def __init__(self, patterns: Iterable[Sequence[Token]], separator: str = "") -> None:
@@ -158,7 +158,7 @@ class Automaton:
         self._count = 0  # of nodes
         self._remembered = 0
         self._states: dict[Key, AutomatonState] = {}
-        self._start: AutomatonState | None = None  # many automata never see a text
+        self._start: AutomatonState | None = None  # built for the first text
 
     @property
     def start(self) -> AutomatonState:
@@ -170,7 +170,7 @@ class Automaton:
         return self.walk(text).first
 
     def walk(self, text: str) -> AutomatonState:
-        """Return the state after *text*; states that are not known yet are built."""
+        """Return the state behind *text*, and build missing states."""
         state = self.start
         if self._remembered > limits.CACHE_ENTRIES:
             state = self._forget()
@@ -178,11 +178,11 @@ class Automaton:
             following = state.edges.get(character)
             state = state.after(character) if following is None else following
             if not state.alive:
-                break  # no later state is alive either
+                break  # every later state is dead too
         return state
 
     def below(self, nodes: Iterable[TrieNode]) -> set[int]:
-        """Return the patterns that end at or below some of *nodes*."""
+        """Return the indices of the patterns that end at or below one of *nodes*."""
         return {self._sequences[index][0] for node in nodes for index in node.indices}
 
     def step(self, nodes: Sequence[TrieNode], character: str) -> AutomatonState:
@@ -207,18 +207,18 @@ class Automaton:
         return self._state(entered)
 
     def _forget(self) -> AutomatonState:
-        """Forget all states, and return a new start."""
+        """Clear the cache of states, and return a new start state."""
         forgotten, self._states = self._states, {}
         self._remembered = 0
         start = self._start = self._state([self._root])
-        # States lead to one another in circles, and a few large ones fill the memory
-        # long before the collector would look for them.
+        # States refer to one another in cycles, and a few large ones fill the memory long before
+        # the collector runs.
         for state in forgotten.values():
             state.edges.clear()
         return start
 
     def _state(self, entered: list[TrieNode]) -> AutomatonState:
-        """Return the state of the nodes *entered*, and of those that their gaps lead to."""
+        """Return the state of the nodes *entered* and of those behind their gaps."""
         nodes: dict[int, TrieNode] = {}
         while entered:
             node = entered.pop()
@@ -238,10 +238,10 @@ class Automaton:
     def _needed(self, nodes: list[TrieNode]) -> list[TrieNode]:
         """Return *nodes* without the superfluous ones.
 
-        A later node of a line that loops makes the earlier ones superfluous: its loop takes any
-        text that would have led to it from there. A loop within a part does so only for nodes of
-        that part. And a match inside a loop for any text survives every character: later patterns
-        decide nothing.
+        A node with a loop makes the earlier nodes of its line superfluous: the loop matches any
+        text on the way from them to it. A loop within a part makes superfluous only nodes of that
+        part. A match in a loop for any text remains for every further text, so no later pattern
+        decides.
         """
         lines: dict[int, int] = {}
         parts: dict[int, int] = {}
@@ -268,10 +268,7 @@ class Automaton:
 
     @cached_property
     def _sequences(self) -> list[tuple[int, tuple[Token, ...]]]:
-        """The number of each pattern, and its letters, gaps and sets in order.
-
-        Once for each choice of alternatives.
-        """
+        """The index of each pattern with its edges, once for each choice of alternatives."""
         return [
             (index, tuple(chain.from_iterable(_edges(token) for token in way)))
             for index, tokens in enumerate(self.patterns)
@@ -287,7 +284,7 @@ class Automaton:
         return TrieNode(self._count, depth, indices, loop)
 
     def _build(self, node: TrieNode) -> None:
-        """Build the children of *node*, once, in whichever thread comes first."""
+        """Build the children of *node*, unless another thread did."""
         with _BUILDING:
             if node.letters is None:
                 self._build_below(node)
@@ -313,11 +310,11 @@ class Automaton:
                 gaps.append(child)
         if node.deepened is not None:
             node.deepened.accept = node.accept
-        # Letters last: to another thread, a node with letters is built.
+        # `letters` is set last: another thread takes a node with letters for complete.
         node.gaps, node.sets, node.letters = tuple(gaps), tuple(sets), letters
 
     def _child(self, node: TrieNode, edge: Token, indices: Sequence[int]) -> TrieNode:
-        """Return the node that *edge* of those sequences leads to from *node*."""
+        """Return the child of *node* behind *edge*, which the sequences *indices* have there."""
         loop = None
         if isinstance(edge, Run):
             loop = edge.excluded
@@ -336,14 +333,14 @@ class Automaton:
         return child
 
     def _stays(self, node: TrieNode, edge: object) -> bool:
-        """Return whether *edge* stays within the part of the text where *node* is."""
+        """Return whether the child behind *edge* is in the same part of the text as *node*."""
         if node.loop is _NOTHING or node.deepened is not None or isinstance(edge, Run):
             return False
         return edge is not Gap.ANY and edge is not Gap.DEEP and edge != self.separator
 
 
 def _edges(token: Token) -> Iterable[Token]:
-    """Return the edges between trie nodes for a token: its letters, or the gap or the set."""
+    """Return the edges of the trie for a token: its letters, or the gap or set itself."""
     if isinstance(token, str):
         return token
     return (_ANY_ONE if token is Gap.ONE else token,)

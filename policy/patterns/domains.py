@@ -1,4 +1,4 @@
-"""Which texts a call can hold, as machines that a search walks along: no path is ``a//b``."""
+"""Domains: the texts that arguments can have, as state machines; no path is ``a//b``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import Final
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.tokens import BLANKS
 
-# The state behind which nothing follows.
+# The state behind which no character may follow.
 DEAD: Final = "dead"
 
 
 class DomainState:
-    """A state of a domain: it matches or not, and names what unlocks more.
-
-    What it is asked for is what `AutomatonState` is asked for.
-    """
+    """A state of a domain, with the interface of `AutomatonState`."""
 
     __slots__ = ("_unlocks", "alive", "first", "key", "ways")
 
@@ -35,15 +32,15 @@ class DomainState:
         return self.ways[""] if following is None else following
 
     def letters(self) -> frozenset[str]:
-        """Return the characters that unlock others."""
+        """Return the characters behind which other characters may follow."""
         return self._unlocks
 
 
 class Domain:
-    """A machine given as a table: state -> character -> state, ``""`` for any other.
+    """A state machine as a table: state -> character -> state; ``""`` is any other character.
 
-    Texts start in its first state. After a character that *unlocks*, such as a quote, more can
-    follow than after any other.
+    Texts start in the first state. Behind a character of *unlocks*, such as a quote, characters may
+    follow that may not follow others.
     """
 
     __slots__ = ("separator", "start")
@@ -85,7 +82,7 @@ _PARTS: Final = {
 _NAMED: Final = frozenset({"root", "part"})
 PATHS: Final = Domain({**_ROOT, **_PARTS}, _NAMED, separator="/")
 
-# The same where blanks around a path are no part of it: none stands at the end.
+# Paths without blanks at the end, for hosts that strip them.
 _AT_BLANK: Final = dict.fromkeys(BLANKS, "blank")
 _TRIMMED: Final = {
     name: {**_AT_BLANK, **edges} for name, edges in {**_PARTS, "blank": _PARTS["part"]}.items()
@@ -99,7 +96,7 @@ _LABELS: Final = {
 }
 HOSTS: Final = Domain(_LABELS, frozenset({"label"}), separator=".")
 
-# One command without operators, expansions and escapes, which reading a command leaves unchanged.
+# A simple command without operators, expansions and escapes.
 _OPERATORS = dict.fromkeys(";&|<>()`$\\\n\r{}", DEAD)
 _WORD = {**_OPERATORS, " ": "blank", "\t": DEAD, "'": "single", '"': "double", "": "word"}
 COMMANDS: Final = Domain(
@@ -118,14 +115,14 @@ _CONTROLS: Final = dict.fromkeys(map(chr, range(32)), DEAD)
 
 
 def _string(name: str, behind: str) -> dict[str, dict[str, str]]:
-    """Return the states of a text in JSON, behind its first quote, as it is written for rules."""
+    """Return the states of a string in canonical JSON, behind its first quote."""
     return {
         name: {**_CONTROLS, '"': behind, "\\": f"{name}\\", "": name},
         f"{name}\\": {**dict.fromkeys('"\\nt', name), "": DEAD},
     }
 
 
-# Of the JSON objects those with one text at most, as they are written for rules.
+# JSON objects with at most one text, in the canonical form that rules match.
 OBJECTS: Final = Domain(
     {
         "start": {"{": "object", "": DEAD},
@@ -141,7 +138,7 @@ OBJECTS: Final = Domain(
     unlocks='{":}\\',
 )
 
-# All of them, as they are written so, and more.
+# A superset of all JSON objects in this form.
 BRACED: Final = Domain(
     {
         "start": {"{": "first", "": DEAD},
@@ -156,10 +153,10 @@ BRACED: Final = Domain(
 
 
 def joined(count: int) -> Domain:
-    """Return the texts that *count* texts make with a blank between each two."""
+    """Return the domain of *count* texts with a blank between each two."""
     table = {str(n): {" ": str(min(n + 1, count)), "": str(n)} for n in range(1, count + 1)}
     return Domain(table, frozenset({str(count)}), unlocks=" ")
 
 
-# The texts that each kind of pattern is about (`policy.patterns.pattern.PatternKind`).
+# `PatternKind` -> the domain of its texts.
 BY_KIND: Final[Mapping[str, Domain]] = {"text": ANY_TEXT, "path": PATHS, "host": HOSTS}

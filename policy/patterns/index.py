@@ -1,7 +1,7 @@
-"""Which of many patterns is the first that matches a text, by what each starts and ends with.
+"""An index of patterns by their literal starts and ends, which finds the first match of a text.
 
-A text costs a search among all starts in their order, one among the ends behind each start that it
-has, and a try of the few patterns that have both. Where these are too many, an automaton is walked.
+A lookup is a binary search among the starts, one among the ends for each start of the text, and a
+match of the few patterns with both. If too many patterns share both, an automaton matches them.
 """
 
 from __future__ import annotations
@@ -23,22 +23,25 @@ if TYPE_CHECKING:
     from policy.patterns.tokens import Token
 
 
-# Pieces of patterns with one start and end that are tried one by one, and patterns with one start
-# in small letters.
+# How many tokens of patterns with the same start and end are matched one by one; and how many
+# patterns with the same start in small letters.
 _TRIED: Final = 24
 _TRIED_SMALL: Final = 8
 
 
 class Index:
-    """Canonical patterns, in order, over texts with a *separator* between their parts."""
+    """An index of canonical patterns, in their order of precedence.
+
+    The parts of a text are separated by *separator*; "" is none.
+    """
 
     def __init__(self, patterns: Iterable[Sequence[Token]], separator: str = "") -> None:
         self._separator = separator
-        self._texts: dict[str, list[int]] = {}  # one text -> its patterns
-        self._behind: dict[str, _Ends] = {}  # what others start with -> the rest of them
+        self._texts: dict[str, list[int]] = {}  # text -> the patterns that match it alone
+        self._behind: dict[str, _Ends] = {}  # literal start -> the ends of its patterns
         self._any_case: dict[
             str, list[_Tried]
-        ] = {}  # what they start with in small letters -> those
+        ] = {}  # literal start in small letters -> its patterns
         for index, tokens in enumerate(patterns):
             for way in canonical_ways(tokens, separator):
                 self._add(index, way)
@@ -107,14 +110,14 @@ class Index:
                             yield index
         for start in self._small.beginning(folded(text)) if self._any_case else ():
             for index, tokens, rest in self._any_case[start]:
-                first = tokens[0]  # a text at the front is matched as it is written
+                first = tokens[0]  # a literal start is matched with its case
                 as_written = type(first) is not str or text.startswith(first)
                 if as_written and fits(rest, text[len(start) :], self._separator):
                     yield index
 
 
 class Indexed(Automaton):
-    """An automaton whose first match an index finds; searches walk its states."""
+    """An automaton that finds the first match by an index; searches use its states."""
 
     @cached_property
     def index(self) -> Index:
@@ -127,12 +130,12 @@ class Indexed(Automaton):
 
 
 if TYPE_CHECKING:
-    # The index of a pattern, its tokens, and those behind what it starts with.
+    # The index of a pattern, its tokens, and its tokens behind the literal start.
     _Tried = tuple[int, Sequence[Token], Sequence[Token]]
 
 
 def _small(tokens: Sequence[Token]) -> tuple[str, int]:
-    """Return the text that *tokens* start with, in small letters, and the number of its tokens."""
+    """Return the literal start of *tokens* in small letters, and the number of its tokens."""
     start = ""
     for count, token in enumerate(tokens):
         if type(token) is str and (not count or folded(token) == token == token.swapcase()):
@@ -145,17 +148,17 @@ def _small(tokens: Sequence[Token]) -> tuple[str, int]:
 
 
 class _Ends:
-    """Patterns with the same start, by the text that they end with, reversed."""
+    """Patterns with the same literal start, by their literal end, reversed."""
 
     __slots__ = ("certain", "ends", "tried")
 
     def __init__(self) -> None:
-        self.certain: dict[str, list[int]] = {}  # between both is one gap for any text
+        self.certain: dict[str, list[int]] = {}  # only a gap for any text in between
         self.tried: dict[str, list[_Tried]] = {}  # the others
-        self.ends: _Prefixes | None = None  # None where none has an end and none is tried
+        self.ends: _Prefixes | None = None  # None if all are certain and have no end
 
     def close(self) -> list[_Tried]:
-        """Remove and return the patterns that are too many to be tried one by one."""
+        """Remove and return the patterns that are too many to match one by one."""
         crowd: list[_Tried] = []
         for end, patterns in self.tried.items():
             room = _TRIED
@@ -170,13 +173,13 @@ class _Ends:
 
 
 class _Prefixes:
-    """Sorted texts, each with the longest other text that is a prefix of it."""
+    """A set of texts that finds the prefixes of a text among its members."""
 
     __slots__ = ("_ordered", "_shorter")
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._ordered = sorted(texts)
-        self._shorter: dict[str, str | None] = {}  # each -> the longest other that it begins with
+        self._shorter: dict[str, str | None] = {}  # text -> its longest prefix
         open_: list[str] = []
         for text in self._ordered:
             while open_ and not text.startswith(open_[-1]):
@@ -185,8 +188,8 @@ class _Prefixes:
             open_.append(text)
 
     def beginning(self, text: str) -> list[str]:
-        """Return the texts that are prefixes of *text*."""
-        # Each of them is the last text sorted before *text*, or a prefix of that one.
+        """Return the members that are prefixes of *text*."""
+        # Each is the last member sorted before *text*, or a prefix of that member.
         at = bisect_right(self._ordered, text)
         found: list[str] = []
         start = self._ordered[at - 1] if at else None

@@ -1,7 +1,4 @@
-"""The ways people write patterns, read into `Pattern` values.
-
-Stars in plain text, the globs of ``.gitignore`` for paths, and domain names with ``*``.
-"""
+"""Read the notations of patterns: stars in text, ``.gitignore`` globs, host names with ``*``."""
 
 from __future__ import annotations
 
@@ -16,19 +13,20 @@ from policy.patterns.tokens import Gap, OneOf, Run, Token, folded, in_any_case
 
 
 class Unusable(ValueError):
-    """A pattern that no text can match, with the reason as its message."""
+    """Raised for a pattern that no text matches; the message is the reason."""
 
 
 def single(text: str) -> Pattern:
-    """Return the pattern of *text* with ``*`` for any text."""
+    """Return the pattern of *text*, in which ``*`` is any text."""
     _bounded(text)
     return Pattern.text(text)
 
 
 def commands(text: str) -> tuple[Pattern, ...]:
-    """Return what ``Bash(text)`` matches, as most hosts read it.
+    """Return the patterns of ``Bash(text)``, as most hosts read it.
 
-    ``ls:*`` is ``ls *``, whose only star at the end also matches the bare command: two patterns.
+    ``ls:*`` is ``ls *``. If its only star is at the end, it also matches the command ``ls`` alone:
+    two patterns.
     """
     _bounded(text)
     if text.endswith(":*"):
@@ -40,10 +38,11 @@ def commands(text: str) -> tuple[Pattern, ...]:
 
 
 def hosts(text: str) -> tuple[Pattern, ...]:
-    """Return what ``domain:text`` matches: host names, case and final dot ignored.
+    """Return the pattern of ``domain:text``; case and a final dot of host names do not count.
 
-    ``*.example.com`` is every subdomain, at any depth, without the apex; any other ``*`` stays
-    within one label. Raises Unusable for no host, or an address that browsers write otherwise.
+    ``*.example.com`` matches every subdomain, at any depth, but not ``example.com``; any other
+    ``*`` stays within one label. Raises Unusable for no host name, or an IP address in another form
+    than browsers write.
     """
     _bounded(text)
     name = text.casefold().removesuffix(".")
@@ -76,20 +75,20 @@ def paths(
     fold: bool = False,
     any_case: bool = False,
 ) -> tuple[Pattern, ...]:
-    """Return what a ``.gitignore`` glob matches below *anchor*.
+    """Return the patterns of a ``.gitignore`` glob below *anchor*.
 
-    ``*`` and ``?`` stay within a segment, ``**`` spans any number of them, a pattern covers what
-    lies below what it names; a trailing ``/`` or ``/**`` leaves the thing itself out.
+    ``*`` and ``?`` stay within a segment, ``**`` spans any number of segments, and a glob also
+    matches all paths below a match. With ``/`` or ``/**`` at the end it matches only those.
 
     Args:
         text: the glob; a leading ``/`` anchors it.
         anchor: canonical absolute path it is relative to; "" is the root.
         floating: whether a name without ``/`` is found at any depth.
-        fold: whether paths are folded before they are matched.
-        any_case: whether each letter is matched in any case, of paths that keep theirs.
+        fold: whether paths are folded to one case before they are matched.
+        any_case: whether letters match in any case, for paths that are not folded.
 
     Raises:
-        Unusable: no path can match it: a ``.`` or ``..`` segment, an unclosed ``[``.
+        Unusable: no path matches the glob: a ``.`` or ``..`` segment, an unclosed ``[``.
 
     """
     _bounded(text)
@@ -109,7 +108,8 @@ def paths(
         elif index < len(segments) - 1:
             tokens.append(Gap.DEEP)
         else:
-            if below_only and not index:  # folders below the anchor, of which one holds the others
+            # `**/` matches all in folders below the anchor; the outermost contains the others.
+            if below_only and not index:
                 tokens += ["/", Gap.PART]
             below_only = True
     tokens += ["/", Gap.PART, Gap.DEEP] if below_only else [Gap.DEEP]
@@ -158,16 +158,16 @@ def characters_of(body: str) -> set[str]:
     return characters
 
 
-# What separates the parts of a path wherever it was written.
+# Separators of paths on any system.
 _SLASHES = frozenset("/\\")
 
 
 def slashed(text: str) -> Pattern:
-    """Return what a glob over plain text matches in which ``/`` separates parts.
+    """Return the pattern of a glob over texts whose parts are separated by ``/``.
 
-    ``ls:*`` is every text that starts with ``ls``. Else ``*`` is any text without a slash, ``**``
-    any text on one line with the ``/`` behind it, and ``?`` one character but a slash. A slash in
-    the text may be of either kind.
+    ``ls:*`` matches every text that starts with ``ls``. Else ``*`` is any text without a slash,
+    ``**`` any text on one line and the ``/`` behind it, and ``?`` one character but a slash. Text
+    may have slashes or backslashes.
 
     >>> slashed("src/**/*.rs").matches("src/main.rs")
     True
@@ -200,7 +200,7 @@ def _slashed(text: str) -> Iterator[Token]:
 
 
 def names(tool: str) -> Pattern:
-    """Return the pattern of tool names that *tool* spells: ``mcp__*``, or a glob after ``=``."""
+    """Return the pattern of tool names for *tool*: with ``*``, or a glob behind ``=``."""
     return slashed(tool[1:]) if tool.startswith("=") else Pattern.text(tool)
 
 

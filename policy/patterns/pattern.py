@@ -1,12 +1,12 @@
-"""A pattern as a value: what it matches, contains and shares with others.
+"""Patterns as values: matching, inclusion, intersection, and a text that a pattern matches.
 
     >>> Pattern.text("git *") >= Pattern.text("git push *")
     True
     >>> (Pattern.text("git *") & Pattern.text("* --force")).witness()
     'git --force'
 
-Inclusion of star patterns is one match: put a fresh character, one that no pattern names, for every
-``*`` of the smaller; the larger contains it just when it matches that text.
+Inclusion of star patterns is one match: replace every ``*`` of the smaller pattern by a character
+that no pattern names; the larger pattern includes it if and only if it matches this text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def tokens_of(patterns: Iterable[Pattern]) -> frozenset[Token]:
-    """Return the tokens of all *patterns*, each once."""
+    """Return the tokens of *patterns*, each once."""
     return frozenset[Token]().union(*(pattern.tokens for pattern in patterns))
 
 
@@ -83,15 +83,15 @@ def has_empty_set(tokens: Iterable[Token]) -> bool:
     )
 
 
-# Words in place of "any text" in a witness, the most natural first.
+# Words for gaps in a witness, the most readable first.
 _WORDS = ("x", "", "a", "file", "x1", "zz", "/x", "--x")
 _FRESH = "\ue000-\ue3ff"
-# One that only makes another word longer: `*token*` is about `token` rather than `xtokenx`.
+# Beside letters a gap becomes "": `token` shows `*token*` better than `xtokenx`.
 _GLUED = rf"(?<=[^\W_])[{_FRESH}]+(?!\w)|(?<!\w)[{_FRESH}]+(?=[^\W_])"
 
 
 def readable(text: str) -> Iterable[str]:
-    """Yield *text* with words for its fresh characters, the best first."""
+    """Yield *text* with words in place of its fresh characters, the most readable first."""
     import re  # noqa: PLC0415  # for comparisons alone
 
     yield re.sub(f"[{_FRESH}]", _WORDS[0], re.sub(_GLUED, "", text))
@@ -100,7 +100,7 @@ def readable(text: str) -> Iterable[str]:
 
 
 class PatternKind(enum.Enum):
-    """What texts a pattern is about, and what separates their parts."""
+    """The kind of texts that a pattern matches; it gives their separator and their domain."""
 
     TEXT = "text"
     PATH = "path"
@@ -110,12 +110,12 @@ class PatternKind(enum.Enum):
 
     @property
     def separator(self) -> str:
-        """The character between parts, or ""."""
+        """The character between the parts of a text, or ""."""
         return _SEPARATORS[self]
 
     @property
     def domain(self) -> Domain:
-        """The texts of this kind that a call can hold."""
+        """The texts of this kind that an argument can have."""
         from policy.patterns.domains import BY_KIND  # noqa: PLC0415  # for comparisons alone
 
         return BY_KIND[self.value]
@@ -126,7 +126,7 @@ _SEPARATORS = {PatternKind.TEXT: "", PatternKind.PATH: "/", PatternKind.HOST: ".
 
 @frozen(eq=False)
 class Pattern:
-    """A set of texts of one kind. There is one pattern of each canonical form, which `of` makes."""
+    """A set of texts of one kind. `of` returns the same object for the same canonical form."""
 
     kind: PatternKind
     tokens: tuple[Token, ...]
@@ -138,7 +138,7 @@ class Pattern:
 
     @classmethod
     def canonical(cls, kind: PatternKind, tokens: tuple[Token, ...]) -> Pattern:
-        """Return the pattern of *tokens*, which are those of a pattern."""
+        """Return the pattern of *tokens*, which are canonical."""
         form = kind, tokens
         found = _PATTERNS.get(form)
         if found is None:
@@ -153,7 +153,7 @@ class Pattern:
 
     @classmethod
     def text(cls, stars: str) -> Pattern:
-        """Return the pattern of plain text in which ``*`` is any text."""
+        """Return the pattern of *text*, in which ``*`` is any text."""
         first, *literals = stars.split("*")
         tokens: list[Token] = [first] if first else []
         for literal in literals:
@@ -171,13 +171,13 @@ class Pattern:
     @property
     def exact(self) -> bool:
         """Whether the pattern is one text."""
-        # Canonical, what is letters alone is one token, or none.
+        # A canonical literal is one token, or none.
         tokens = self.tokens
         return not tokens or (len(tokens) == 1 and isinstance(tokens[0], str))
 
     @cached_property
     def spelled_out(self) -> tuple[Pattern, ...]:
-        """The patterns without alternatives that together match the same."""
+        """The patterns without alternatives whose union is this pattern."""
         ways = canonical_ways(self.tokens, self.kind.separator)
         return tuple(Pattern.canonical(self.kind, tuple(way)) for way in ways)
 
@@ -187,24 +187,24 @@ class Pattern:
         return Indexed([self.tokens], self.kind.separator)
 
     def matches(self, text: str) -> bool:
-        """Return whether *text* is in the set; linear in its length."""
+        """Return whether the pattern matches *text*; linear in its length."""
         separator = self.kind.separator
         return any(fits(way, text, separator) for way in spelled_out(self.tokens))
 
     def __le__(self, other: Pattern | Meet) -> bool:
-        """Return whether *other* matches all that *self* matches; exact."""
+        """Return whether *other* includes *self*; exact."""
         return Meet.of(self) <= other
 
     def __ge__(self, other: Pattern) -> bool:
-        """Return whether *self* matches all that *other* matches."""
+        """Return whether *self* includes *other*; exact."""
         return other <= self
 
     def __and__(self, other: Pattern | Meet) -> Meet:
-        """Return what both match, kept as a conjunction."""
+        """Return the intersection, as a list of patterns."""
         return Meet.of(self) & other
 
     def witness(self) -> str | None:
-        """Return a text that the pattern matches and a call can hold, or None."""
+        """Return a text that the pattern matches and an argument can have, or None."""
         return Meet.of(self).witness()
 
     def __str__(self) -> str:
@@ -233,7 +233,7 @@ def _shown(token: Token) -> str:
 
 
 def freeze(pattern: Pattern, fresh: str) -> str:
-    """Return a text of the pattern with *fresh* for every gap that takes one character."""
+    """Return a text of the pattern: *fresh* for every gap, but "" for an open depth."""
     return _frozen(pattern.tokens, fresh)
 
 
@@ -253,14 +253,14 @@ def _frozen(tokens: Iterable[Token], fresh: str) -> str:
 
 @frozen(order=False)
 class Meet:
-    """What all of several patterns match: written out, it may have exponentially many members."""
+    """The intersection of patterns; as a union it could have exponentially many members."""
 
     patterns: frozenset[Pattern]
     kind: PatternKind
 
     @classmethod
     def of(cls, *patterns: Pattern) -> Meet:
-        """Return the meet of *patterns*, which are of one kind."""
+        """Return the intersection of *patterns*, which have one kind."""
         kind = patterns[0].kind
         if any(pattern.kind is not kind for pattern in patterns):
             msg = "patterns of different kinds have no meet"
@@ -268,7 +268,7 @@ class Meet:
         return cls(frozenset(patterns), kind)
 
     def __and__(self, other: Pattern | Meet) -> Meet:
-        """Return what both match."""
+        """Return the intersection."""
         others = other.patterns if isinstance(other, Meet) else {other}
         return Meet.of(*self.patterns, *others)
 
@@ -277,7 +277,7 @@ class Meet:
         return all(pattern.matches(text) for pattern in self.patterns)
 
     def __le__(self, other: Pattern | Meet) -> bool:
-        """Return whether *other* matches all of *self*. Raises OverflowError beyond the budget."""
+        """Return whether *other* includes *self*. Raises OverflowError beyond the budget."""
         if isinstance(other, Meet):
             return all(self <= pattern for pattern in other.patterns)
         if other.kind is not self.kind:
@@ -296,7 +296,7 @@ class Meet:
             if matched and is_stars(tokens_of(everyone)):
                 return True
             if not matched and self.kind.domain.holds(frozen):
-                return False  # one text that is not within settles it, whatever the patterns
+                return False  # one text outside of *other* refutes inclusion
         return self._decided(self.find(without=[other])) is None
 
     def find(
@@ -306,7 +306,7 @@ class Meet:
         domain: Domain | None = None,
         budget: int = limits.SEARCH_STATES,
     ) -> SearchResult:
-        """Return a shortest text of the meet that no pattern of *without* matches."""
+        """Return a shortest text of the intersection that no pattern of *without* matches."""
         from policy.patterns.search import fresh_character, search  # noqa: PLC0415  # as above
 
         tokens = tokens_of((*self.patterns, *without))
@@ -320,11 +320,11 @@ class Meet:
         )
 
     def is_empty(self) -> bool:
-        """Return whether it has no text that a call can hold. Raises OverflowError as `<=`."""
+        """Return whether it has no text that an argument can have. Raises OverflowError as `<=`."""
         return self._decided(self.find()) is None
 
     def witness(self) -> str | None:
-        """Return a shortest readable text of it, if there is one. Raises OverflowError as `<=`."""
+        """Return a short, readable text of it, or None. Raises OverflowError as `<=`."""
         text = self._decided(self.find())
         if text is None:
             return None

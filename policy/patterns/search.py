@@ -1,14 +1,14 @@
 """Find a text that some patterns match, and whose first match in others is a wanted one.
 
-*Guides* must all match; of each *watched* automaton the first match is told. The search walks all
-of them together, breadth first, so what it finds is a shortest such text.
+All *guides* must match the text, and the first match of each *watched* automaton is given. The
+search runs all automata together, breadth first, so it finds a shortest such text.
 
-Where every guide leaves a gap, one character stands for all: a *fresh* one that no pattern names.
-This loses nothing: take any text that has the wanted answers, and put the fresh character for each
-one that falls into a gap of every guide. The guides still match, and no watched pattern matches
-that did not before, since only a gap takes the fresh character, and it would have taken the old
-one as well. Separators are kept, and so are the characters that a set names, since a negated set
-tells them apart, and those that unlock texts of a domain.
+Where every guide has a gap, the search tries one *fresh* character, which no pattern names, for all
+others. This loses no answer. Take a text with the wanted answers, and replace by the fresh
+character each character that is in a gap of every guide. The guides still match. A watched pattern
+that matches now matched before: only a gap matches the fresh character, and the gap matches the old
+one too. The search keeps separators, characters that unlock texts of a domain, and characters in
+sets, since a negated set distinguishes them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from policy.patterns.domains import Domain, DomainState
 from policy.patterns.pattern import Pattern, excluded_characters, named, readable, tokens_of
 from policy.patterns.tokens import plainness
 
-# Private-use characters: in no pattern anybody writes, or else the next one.
+# Private-use characters, which real patterns do not have; if one has, the next is taken.
 _FRESH = [chr(code) for code in range(0xE000, 0xE400)]
 
 _Key = tuple[int | frozenset[int], ...]
@@ -35,7 +35,7 @@ _States = tuple[AutomatonState | DomainState, ...]
 
 @frozen
 class SearchResult:
-    """A text with the wanted answers, or None; not *exact* when the search ran out of budget."""
+    """A text with the wanted answers, or None; not *exact* if the search exceeded its budget."""
 
     text: str | None
     exact: bool = True
@@ -59,10 +59,10 @@ def search(
 
     Args:
         guides: each must match the text.
-        watched: each with what its first match must be: NO_MATCH, or a pattern that is a guide.
-        fresh: a character that no pattern of either names.
-        extra: further characters to try in gaps: those that sets name.
-        budget: product states to visit at most.
+        watched: each automaton with its first match: NO_MATCH, or a pattern that is a guide.
+        fresh: a character that no pattern names.
+        extra: further characters to try in gaps: those in sets.
+        budget: the most product states to visit.
 
     """
     machines = [*guides, *(automaton for automaton, _ in watched)]
@@ -70,7 +70,7 @@ def search(
     everywhere = {fresh, *(machine.separator for machine in machines)} - {""} | extra
     count = len(guides)
     start = tuple(machine.start for machine in machines)
-    # By key: an automaton that forgets makes another state of the same nodes.
+    # States are compared by key, since an automaton with a full cache builds equal states again.
     origin = tuple(state.key for state in start)
     came_from: dict[_Key, tuple[_Key, str] | None] = {origin: None}
     queue = deque([(origin, start)])
@@ -95,13 +95,13 @@ def search(
     return SearchResult(None)
 
 
-@lru_cache(maxsize=4096)  # most states of a search name the same
+@lru_cache(maxsize=4096)  # most states of a search name the same characters
 def _ordered(letters: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(letters, key=plainness))
 
 
 def _following(states: _States, letter: str, count: int, wanted: Sequence[int]) -> _States | None:
-    """Return the states behind one more letter; None where there is nothing to look for."""
+    """Return the states behind one more letter; None if no wanted answer is possible then."""
     following = []
     for state in states[:count]:
         after = state.after(letter)
@@ -111,7 +111,7 @@ def _following(states: _States, letter: str, count: int, wanted: Sequence[int]) 
     for state, first in zip(states[count:], wanted, strict=True):
         after = state.after(letter)
         if after.forever < first:
-            return None  # an earlier pattern matches whatever follows
+            return None  # an earlier pattern matches every text behind this
         following.append(after)
     return tuple(following)
 
@@ -126,19 +126,19 @@ def _text(came_from: dict[_Key, tuple[_Key, str] | None], key: _Key) -> str:
     return "".join(reversed(letters))
 
 
-_Class = frozenset[int]  # the patterns that match a text: all that tells it from others
+_Class = frozenset[int]  # the patterns that match a text
 
 
 def classes(
     patterns: Sequence[Pattern], taken: Collection[str] = ()
 ) -> tuple[dict[_Class, str], bool]:
-    """Return a text, not one of *taken*, for each set of patterns that one text can match together.
+    """Return a text, not in *taken*, for each set of patterns that one text matches together.
 
-    Also return whether these are all. As in `search`, a fresh character is in place of all others.
+    Also return whether these are all sets. As in `search`, a fresh character replaces all others.
     """
     tokens = tokens_of(patterns)
     fresh = fresh_character(named(tokens).union(*taken))
-    # Excluded characters, e.g. the slash that `=*` leaves out, change what matches as well.
+    # Characters that sets exclude, e.g. the slash in `=*`, change which patterns match too.
     always = {fresh, *excluded_characters(tokens)}
     found: dict[_Class, str] = {}
     skipped: set[_Class] = set()
@@ -151,7 +151,7 @@ def classes(
         if text in taken:
             skipped.add(matching)
         elif fresh in text and fresh not in found.get(matching, ""):
-            found[matching] = text  # no pattern names all of it, which people read best
+            found[matching] = text  # readable words can replace a fresh character
         else:
             found.setdefault(matching, text)
         letters = always.union(*(state.letters() for _, state in states))
@@ -172,7 +172,7 @@ def classes(
 
 
 def _shown(text: str, matching: _Class, patterns: Sequence[Pattern], taken: Collection[str]) -> str:
-    """Return a readable text that the same patterns match, or else *text*."""
+    """Return a readable text that the same patterns match; *text* if there is none."""
     for word in readable(text):
         if word and word not in taken:
             same = frozenset(index for index, p in enumerate(patterns) if p.matches(word))

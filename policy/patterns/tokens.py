@@ -1,4 +1,4 @@
-"""What patterns are made of, and paths without regard to case."""
+"""The tokens of patterns, their canonical form, and folding of case."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class Gap(enum.Enum):
-    """Text that a pattern leaves open.
+    """A gap of a pattern, which matches other text.
 
-    A *part* is the text between two separators. Plain text has none, so it is one part.
+    A *part* is the text between two separators. A text without separators is one part.
     """
 
     ANY = "any"  # any text, separators included
@@ -24,7 +24,7 @@ class Gap(enum.Enum):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        return f"<Gap {self.value}>"  # the same in every Python, since texts of it are hashed
+        return f"<Gap {self.value}>"  # equal in every Python, since hashes contain it
 
 
 GAPS = {gap.value: gap for gap in Gap}
@@ -44,7 +44,7 @@ class OneOf:
 
 @frozen(repr=False)
 class Run:
-    """Any text without some characters, where no one character separates parts."""
+    """A gap for any text without the characters *excluded*."""
 
     excluded: frozenset[str]
 
@@ -53,13 +53,13 @@ class Run:
 
     @property
     def characters(self) -> frozenset[str]:
-        """The characters that it names."""
+        """The characters that it excludes."""
         return self.excluded
 
 
 @frozen(cache_hash=True)
 class Alternatives:
-    """One of several pieces of a pattern, ``{a,b*}``; people are shown the first."""
+    """Alternative pieces of a pattern, ``{a,b*}``; a witness shows the first."""
 
     alternatives: tuple[tuple[Token, ...], ...]
 
@@ -71,30 +71,30 @@ class Alternatives:
 
 Token = str | Gap | OneOf | Run | Alternatives
 
-# White space as ECMAScript has it: hosts that run on it drop it from both ends of texts.
+# White space of ECMAScript, which hosts written in it strip from texts.
 BLANKS = (
     "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 
-# Characters that control a terminal, without those that a text has: the tab and the line break.
+# Control characters, without tab and line break.
 CONTROLS = frozenset(map(chr, [*range(9), *range(0x0B, 0x20), *range(0x7F, 0xA0)]))
 
 
 def plainness(letter: str) -> tuple[bool, bool, str]:
-    """Return a sort key: blanks come late, and capital letters last."""
+    """Return a sort key for readable texts: blanks come late, and capital letters last."""
     return letter.isupper(), letter.isspace(), letter
 
 
 def canonical(tokens: Iterable[Token], separator: str) -> tuple[Token, ...]:
-    """Return the canonical form of *tokens*: neighbouring literals, and gaps, are joined."""
+    """Return the canonical form of *tokens*: adjacent literals are joined, and so are gaps."""
     result: list[Token] = []
     for token in _joined(_chosen(tokens, separator)):
         last = result[-1] if result else None
         if (token is last and token in _IDEMPOTENT) or (isinstance(token, Run) and token == last):
             continue
         if token is Gap.ONE and (last is Gap.PART or (last is Gap.ANY and not separator)):
-            # `*?` is `?*`, unless the star takes separators and the `?` does not.
+            # `*?` becomes `?*`, unless the star matches separators and the `?` does not.
             result.insert(len(result) - 1, token)
         elif {token, last} == {Gap.ANY, Gap.PART}:
             result[-1] = Gap.ANY
@@ -109,7 +109,7 @@ _IDEMPOTENT = frozenset({Gap.ANY, Gap.PART, Gap.DEEP})
 
 
 def _chosen(tokens: Iterable[Token], separator: str) -> Iterator[Token]:
-    """Yield *tokens* with canonical alternatives; the tokens of a single one replace it."""
+    """Yield *tokens* with canonical alternatives; a single alternative becomes its tokens."""
     for token in tokens:
         if not isinstance(token, Alternatives):
             yield token
@@ -122,7 +122,7 @@ def _chosen(tokens: Iterable[Token], separator: str) -> Iterator[Token]:
 
 
 def spelled_out(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
-    """Yield *tokens* once for each choice of alternatives, with no `Alternatives` left in them."""
+    """Yield *tokens* without `Alternatives`, once for each choice of alternatives."""
     at = next((n for n, token in enumerate(tokens) if isinstance(token, Alternatives)), None)
     if at is None:
         yield tuple(tokens)
@@ -142,7 +142,7 @@ def canonical_ways(tokens: Sequence[Token], separator: str) -> Iterator[Sequence
 
 
 def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
-    """Yield *tokens*, with each `Alternatives` replaced by the tokens of all its alternatives."""
+    """Yield *tokens*; for an `Alternatives`, the tokens of all its alternatives."""
     for token in tokens:
         if isinstance(token, Alternatives):
             for each in token.alternatives:
@@ -152,8 +152,8 @@ def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
 
 
 def fits(tokens: Sequence[Token], text: str, separator: str) -> bool:
-    """Return whether *tokens*, none an `Alternatives`, match *text*, each in linear time."""
-    places = {0}  # where in the text the tokens so far may end
+    """Return whether *tokens*, without `Alternatives`, match *text*; linear time for each token."""
+    places = {0}  # the offsets at which the tokens so far may end
     for token in tokens[:-1]:
         if isinstance(token, str):
             size = len(token)
@@ -173,7 +173,7 @@ def fits(tokens: Sequence[Token], text: str, separator: str) -> bool:
 
 
 def _places_behind(token: Token, text: str, separator: str, places: set[int]) -> set[int]:
-    """Return where in *text* a gap or a set may end if it begins at one of *places*."""
+    """Return the offsets in *text* at which a gap or a set that begins at *places* may end."""
     length = len(text)
     if token is Gap.DEEP:
         starts = [place for place in places if separator and text.startswith(separator, place)]
@@ -185,7 +185,7 @@ def _places_behind(token: Token, text: str, separator: str, places: set[int]) ->
     ends = token.excluded if isinstance(token, Run) else separator if token is Gap.PART else ""
     found, last = set[int](), -1
     for place in sorted(places):
-        if place > last:  # the places before it in the same run are among those of the first
+        if place > last:  # an earlier offset of this run gave the same ends
             last = min((at for end in ends if (at := text.find(end, place)) >= 0), default=length)
             found.update(range(place, last + 1))
     return found
@@ -209,7 +209,7 @@ def _joined(tokens: Iterable[Token]) -> Iterator[Token]:
 
 
 def _deep_last(tokens: list[Token], separator: str) -> Iterator[Token]:
-    # `**/*/x` is `*/**/x`: let the open parts come first, then the open depth.
+    # `**/*/x` becomes `*/**/x`: open parts first, then the open depth.
     position = 0
     while position < len(tokens):
         token = tokens[position]
@@ -226,7 +226,7 @@ def _deep_last(tokens: list[Token], separator: str) -> Iterator[Token]:
 
 
 def _is_open_part(tokens: list[Token], position: int, separator: str) -> bool:
-    """Whether a part at *position* is nothing but a gap."""
+    """Return whether the part at *position* is a gap alone."""
     if tokens[position : position + 2] != [separator, Gap.PART]:
         return False
     after = tokens[position + 2] if position + 2 < len(tokens) else separator
@@ -234,10 +234,10 @@ def _is_open_part(tokens: list[Token], position: int, separator: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """Return *text* with one letter for both cases of each letter, as JavaScript ignores case.
+    """Return *text* in one case, as regular expressions of JavaScript ignore case.
 
-    A letter equals its capital if that is one letter too; the length of a text never changes. A
-    letter beyond ASCII equals none of ASCII: the long ``s`` of old prints is no ``s``.
+    A letter equals its capital if that is one letter too, so the length of a text never changes. A
+    letter beyond ASCII equals no letter of ASCII: a long ``s`` is not an ``s``.
 
     >>> folded("/A/STRAßE/É")
     '/a/straße/é'
@@ -246,7 +246,7 @@ def folded(text: str) -> str:
 
 
 def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterator[Token]:
-    """Yield *tokens* that match letters in any case, but for a folder of *folders* at the start."""
+    """Yield *tokens* that match letters in any case, except in a leading folder of *folders*."""
     first, *rest = tokens or [""]
     for folder in folders:
         if isinstance(first, str) and f"{first}/".startswith(f"{folder}/"):
@@ -267,12 +267,12 @@ def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterato
 
 
 def in_one_case(token: OneOf) -> str:
-    """Return the small letter whose cases make up a set; "" for any other set."""
+    """Return the small letter of a set of both cases of one letter; "" for any other set."""
     letter = folded(min(token.characters, default=""))
     return letter if letter and not token.negated and token.characters == _alike(letter) else ""
 
 
-# Groups of letters beyond ASCII that differ in case alone; a hook needs none, and imports no cache.
+# Letters beyond ASCII that differ in case alone, in groups. The hook rarely needs them.
 _ALIKE: dict[str, list[str]] = {}
 
 
@@ -289,7 +289,7 @@ def _folded(letter: str) -> str:
     if letter.isascii():
         return letter.lower()
     capital = letter.upper()
-    # JavaScript reads a letter beyond the first plane as two units, neither of which has a case.
+    # To JavaScript a letter beyond U+FFFF is two units without a case.
     if len(capital) != 1 or capital.isascii() or capital > "\uffff":
         return letter
     small = capital.lower()

@@ -1,5 +1,5 @@
-"""What people and programs read: `document` has the blocks, and each format writes them.
+"""Reports: a document of blocks (`document`), and the formats that write it.
 
-No module here reads a file, a clock or a terminal; `policy.cli.console` gives the page its width
-and colour. A module of a verb makes a `document.Report`, and `policy.cli.console` publishes it.
+The module of a verb makes a `document.Report`, and `policy.cli.console` writes it to the terminal
+or to files. No module here reads a file, a clock or a terminal.
 """

@@ -1,4 +1,4 @@
-"""What an agent may do, tool by tool and in the classes of what tools do."""
+"""What an agent may do: the cells of the matrix by class of tools, and the table by tool."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from policy.cli.report.words import sentences
 from policy.core import expressions as re
 from policy.core.values import evolve
 
-# The classes of tools -> what their columns are called.
+# Class of tools -> the head of its column.
 CLASSES: Final[Mapping[str, str]] = sentences()["classes"]
 
-# The cell of a class of which an agent may do nothing.
+# The cell of a class of tools that an agent may not use.
 NOTHING: Final = doc.Ink("-", "dim")
 
-# Classes of tools that do harm where any call runs.
+# Classes of tools for which the cell "any" is a warning.
 RISKY: Final = frozenset({"change", "run", "network"})
 
-# Patterns and names in one cell, what is denied of them, and characters of each.
+# How many patterns or names a cell shows, how many denied ones, and the length of each.
 _MOST = 3
 _MOST_DENIED = 1
 _LONGEST = 32
 
-# Tools that show names of files, and none of their lines.
+# Tools that list names of files, but do not read files.
 _LISTING: Final = frozenset("Glob LS glob ls list_files find_path list_directory".split())
 
 _WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
 
 
 def access_of(agent: AgentAudit, *, enforced: bool = True) -> list[ToolAccess]:
-    """Return the most that *agent* may do, as its host enforces it or as its files declare it."""
+    """Return the widest rights of *agent*, by tool: as enforced, or else as declared."""
     return tool_access(agent.most[enforced])
 
 
 def cell(kind: str, tools: Sequence[ToolAccess], risky: Collection[str] = ()) -> doc.Text:
-    """Return the cell for *tools* of one class: what runs without confirmation, *risky* first."""
+    """Return the cell for *tools* of the class *kind*: what they allow, *risky* patterns first."""
     if kind == "other":
         return _names(tools)
     parts = dict.fromkeys(part.removeprefix("domain:") for tool in tools for part in _allowed(tool))
@@ -61,7 +61,7 @@ def cell(kind: str, tools: Sequence[ToolAccess], risky: Collection[str] = ()) ->
 
 
 def _within(kind: str, allowed: Collection[str], denied: Collection[str]) -> Collection[str]:
-    """Return the *denied* patterns that may match calls which *allowed* patterns match."""
+    """Return those of the *denied* patterns that may overlap one of the *allowed* patterns."""
     files = kind in {"read", "change"}
     if any(wide == "any" or (files and _WORDS.fullmatch(wide)) for wide in allowed):
         return denied
@@ -70,7 +70,7 @@ def _within(kind: str, allowed: Collection[str], denied: Collection[str]) -> Col
 
 
 def _mark(tools: Sequence[ToolAccess]) -> doc.Text:
-    """Return the mark of a cell whose tools also ask for some calls; "" if they do not."""
+    """Return the mark of a cell for calls that are asked for; "" if there are none."""
     asks = any(tool.asked or tool.otherwise == "ask" for tool in tools)
     return (" ", doc.Ink("+?", "ask")) if asks else ""
 
@@ -80,7 +80,7 @@ def _allowed(tool: ToolAccess) -> tuple[str, ...]:
 
 
 def _names(tools: Sequence[ToolAccess]) -> doc.Text:
-    """Return the names of the allowed tools, those of MCP servers first."""
+    """Return the cell with the names of allowed tools, those of MCP servers first."""
     everything = [tool for tool in tools if tool.name == ANY_OTHER and _allowed(tool)]
     names = sorted((tool.name for tool in tools if _allowed(tool)), key=lambda n: "__" not in n)
     mark = _mark(tools)
@@ -103,8 +103,8 @@ def _listed(
 
 
 def access_table(tools: Iterable[ToolAccess], most: int | None) -> doc.Block:
-    """Return the table of what an agent may do: one row for all tools with the same rights."""
-    # A tool that is denied, as any tool without a rule is, needs no row.
+    """Return the table of the rights of an agent; tools with the same rights share a row."""
+    # A denied tool has no row, as a tool without a rule.
     shown = (
         one
         for one in tools

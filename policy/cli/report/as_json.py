@@ -1,4 +1,4 @@
-"""The JSON shape of every answer, from the attributes of its values."""
+"""Turn the values of an answer into JSON, by their attributes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from policy.core.values import attributes, frozen
 
 Object = dict[str, Any]
 
-# Attributes whose keys are those of the value that has them.
+# Attributes whose own attributes become keys of the object that has them.
 _SPREAD: Final = frozenset({"decision", "difference", "place", "span"})
 
-# Attributes that are derived, where a class has them.
+# Properties that become keys too.
 _DERIVED: Final = ("agent", "direction", "exact")
 
 
 @frozen
 class FileContent:
-    """The content of a file, which is not masked: in a rule, stars would match anything."""
+    """The content of a file, which `dumps` does not mask: stars in a rule would match anything."""
 
     text: str
 
@@ -33,15 +33,15 @@ class FileContent:
 
 
 def dumps(value: object, *, indent: int | None = 2) -> str:
-    """Return *value* as JSON text of one line, or indented; no credentials."""
+    """Return *value* as JSON, on one line without *indent*; no credentials."""
     return json.dumps(masked_value(value), ensure_ascii=False, default=str, indent=indent)
 
 
-def shape(value: object) -> Any:  # noqa: ANN401  # as `json.loads` has it
-    """Return a value as JSON has it: an object with its attributes by their names.
+def shape(value: object) -> Any:  # noqa: ANN401  # any type of JSON
+    """Return *value* with the types of JSON: an object of attributes as a dictionary.
 
-    A call is `tool` and `witness`. Two decisions are `from` and `to`, with the rules of the first
-    as `before` and those of the second as `because`. A place is `file`, `line` and `column`.
+    A call has the keys `tool` and `witness`; a place `file`, `line` and `column`. Of two decisions
+    the effects are `from` and `to`, the rules of the first `before`, and of the second `because`.
     """
     match value:
         case Enum():
@@ -81,6 +81,6 @@ def _attributes(value: Any) -> Object:  # noqa: ANN401  # any class of values
         elif name == "after":
             found |= {"to": shape(each.effect), "because": shape(each.because)}
             found["reason"] = shape(each.reason)
-        elif name != "patterns":  # of text that is there already
+        elif name != "patterns":  # the patterns are in a text of the value as well
             found[name] = shape(each)
     return found | {each: shape(getattr(value, each)) for each in _DERIVED if hasattr(value, each)}

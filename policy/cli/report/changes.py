@@ -1,4 +1,4 @@
-"""What edits change, in rows of ordinary words: what agents can do, and by which calls."""
+"""The rows of a diff: what an edit allows or denies, in words, with example calls and agents."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from policy.core.effect import VERBS, Effect
 from policy.core.source import quoted, visible
 from policy.core.values import define, field
 
-# A word for what a call gets -> its role in a document.
+# Word for an effect -> its role in a document.
 ROLES: Final = {"unavailable": "dim", **{word: effect.value for effect, word in VERBS.items()}}
 
-# Characters of a subject that is not repeated in a call.
+# A subject of more characters is not repeated in a call.
 _LONG: Final = 20
 
 # Classes of tools that open files.
 _OF_FILES: Final = frozenset({"read", "change"})
 
-# A rule of a file: its tool and its specifier.
+# A rule in a file: its tool and its specifier.
 _RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)
 
 # A tool and the arguments of a call.
@@ -36,33 +36,33 @@ _Call = tuple[str, Mapping[str, object]]
 
 @define
 class ChangeRow:
-    """Changes of one kind."""
+    """All changes of an edit with one subject, one class of tools, and the same effects."""
 
     kind: str  # a class of tools
-    words: tuple[str, str]  # what the calls got, and get
-    subject: str  # files, commands or agents, as rules have them; "" for any, or any other
-    # Of the class, the most ordinary first, with the first that runs commands.
+    words: tuple[str, str]  # the effect of the calls before and after
+    subject: str  # a pattern of files or commands, or an agent, as in a rule; "" for any or others
+    # The tools of the class, the most ordinary first, and the first that runs commands.
     tools: tuple[str, ...]
-    changes: list[Change] = field(factory=list)  # in their order
+    changes: list[Change] = field(factory=list)  # those with the widest effect first
 
     @property
     def widened(self) -> bool:
-        """Whether more is granted."""
+        """Whether the calls get a wider effect."""
         return self.changes[0].widened
 
     @property
     def is_ordinary(self) -> bool:
-        """Whether people would make one of the calls, rather than a search alone."""
+        """Whether a person might make one of the calls."""
         return is_ordinary(dict(self.calls[0][1]))
 
     @property
     def is_of_further_tool(self) -> bool:
-        """Whether no call is of the first tool of its class."""
+        """Whether no call uses the first tool of the class."""
         return bool(self.tools) and self.tools[0] not in {tool for tool, _ in self.calls}
 
     @property
     def calls(self) -> list[_Call]:
-        """The calls, each once, those that people think of first in front."""
+        """The calls, each once, the most ordinary first."""
         calls: dict[str, _Call] = {}
         for change in sorted(self.changes, key=_least_strict):
             tool, called = change.difference.tool, change.difference.call
@@ -75,7 +75,7 @@ class ChangeRow:
 
     @property
     def agents(self) -> list[str]:
-        """The agents that make the calls, those of the shortest chains first."""
+        """The agents that make the calls, those with the shortest chains first."""
         chains = sorted(
             (len(chain), chain, chain[-2:-1] if change.what != "rule" else chain[-1:])
             for change in self.changes
@@ -85,7 +85,7 @@ class ChangeRow:
 
     @property
     def phrase(self) -> Text:
-        """What agents can do."""
+        """The phrase for what the calls do, e.g. "run git …"."""
         verb, anything = sentences()["phrases"][self.kind]
         if self.subject:
             is_command = self.kind == "run"
@@ -97,12 +97,12 @@ class ChangeRow:
 
     @property
     def arrow(self) -> Text:
-        """What the calls got, and get."""
+        """The effects before and after, with an arrow."""
         before, after = self.words
         return (Ink(before, ROLES[before]), Ink(" → "), Ink(after, ROLES[after]))
 
     def witnesses(self, most: int | None) -> Text:
-        """Return the most ordinary call, and by which other tools and commands it can be made."""
+        """Return the most ordinary call, and the tools or commands of others; *most* in all."""
         shown: list[Text] = []
         seen: set[str] = set()
         ordinary = [one for one in self.calls if is_ordinary(dict(one[1]))]
@@ -124,7 +124,7 @@ class ChangeRow:
 
     @property
     def who(self) -> str:
-        """The agents that make the calls; of many the first, and their number."""
+        """The agents that make the calls; of more than two the first and a number."""
         names = [visible(name) for name in self.agents]
         if len(names) > 2:
             names[1:] = [count(len(names) - 1, "agent")]
@@ -132,7 +132,7 @@ class ChangeRow:
 
     @property
     def json(self) -> Object:
-        """Its JSON shape."""
+        """The row as JSON."""
         effect = {"subject": self.subject or None, "from": self.words[0], "to": self.words[1]}
         return {
             "class": self.kind,
@@ -143,14 +143,14 @@ class ChangeRow:
 
 
 def _least_strict(change: Change) -> tuple[object, ...]:
-    """Return a key that sorts the changes with the widest effect first, then the shortest calls."""
+    """Return a sort key: changes with the widest effect first, then those with short calls."""
     before, after = change.difference.effects
     called = str(change.difference.call)
     return -[*Effect].index(max(before, after)), len(called), called
 
 
 def is_declared_only(changes: Iterable[Change]) -> bool:
-    """Return whether the host enforces none of *changes*."""
+    """Return whether *changes* are in the declared reading alone."""
     return {reading for change in changes for reading in change.readings} == {"attenuated"}
 
 
@@ -163,7 +163,7 @@ def change_kind(change: Change) -> str:
 
 
 def change_rows(effect: EditEffect, classes: Mapping[str, Classes]) -> list[ChangeRow]:
-    """Return a row for each kind of change that edits make: those that grant more first."""
+    """Return the rows for the changes of *effect*, widening rows first."""
     rows: dict[object, ChangeRow] = {}
     for change in sorted(effect.changes, key=_least_strict):
         tools = classes.get(change.project, {})
@@ -183,13 +183,13 @@ def change_rows(effect: EditEffect, classes: Mapping[str, Classes]) -> list[Chan
             row.is_of_further_tool,
             kinds.index(row.kind),
             row.words[::-1],
-            len(row.subject.split()),  # what is broad comes first
+            len(row.subject.split()),  # broad subjects first
         ),
     )
 
 
 def _words(change: Change) -> tuple[str, str]:
-    """Return the words for the effect of a call before and after a change."""
+    """Return the words for the effects before and after a change."""
     before, after = (
         "unavailable" if decision.reason is Reason.UNAVAILABLE else VERBS[decision.effect]
         for decision in (change.difference.before, change.difference.after)
@@ -200,7 +200,7 @@ def _words(change: Change) -> tuple[str, str]:
 
 
 def _subject(change: Change, edits: Collection[TextEdit], classes: Classes) -> tuple[str, str]:
-    """Return the class of the tool of a change, and its subject as a rule spells it."""
+    """Return the class of the tool of a change, and the subject as a rule spells it."""
 
     def class_of(tool: str) -> str:
         return next((kind for kind, tools in classes.items() if tool in tools), "other")
@@ -218,7 +218,7 @@ def _subject(change: Change, edits: Collection[TextEdit], classes: Classes) -> t
         for because in decision.because
         if because.place is not None and because.rule != EVERY_TOOL
     ]
-    # Of edited rules those that came, then those that went.
+    # Rules of the edits first: added rules, then removed rules.
     rules.sort(key=lambda one: not any(edit.covers(one[0], one[1].place) for edit in edits))
     for _, because in rules:
         found = _RULE.fullmatch(because.rule)

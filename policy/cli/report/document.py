@@ -1,7 +1,7 @@
-"""What an answer looks like: blocks of text, made by the verbs and written by the formats.
+"""Documents: a `Report` has a value for programs, and blocks of text for people.
 
-A verb makes a `Report`: a value for programs, and blocks for people. A format (`terminal`,
-`markdown`, `html`) writes blocks; it knows no verb. `results` writes findings for forges.
+A verb makes a report. A format (`terminal`, `markdown`, `html`) writes blocks, whatever the verb;
+`results` writes findings for forges.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 @frozen
 class Ink:
-    """Text as it is written somewhere, which stays on one line where it fits."""
+    """A text with a role, such as a name or a rule; it stays on one line where it fits."""
 
     text: str  # without markup; it may come from an untrusted file
-    # An effect or a severity; ``call``, ``rule``, ``file``, ``agent`` or ``code``, which are code
-    # (on a terminal the last has backticks); ``good``, ``strong`` or ``dim``; or "".
+    # An effect; a severity; ``call``, ``rule``, ``file``, ``agent`` or ``code``, which are set as
+    # code (on a terminal, ``code`` in backticks); ``good``, ``strong`` or ``dim``; or "".
     role: str = ""
 
 
 _Item = TypeVar("_Item")
 
-# The roles of code.
+# Roles that are set as code.
 CODE: Final = frozenset({"call", "rule", "file", "agent", "code"})
 
-# A string is prose: lines break at its blanks, and parts in backticks are code.
+# A string is prose: its lines break at blanks, and text in backticks is code.
 Text = str | Ink | tuple["Text", ...]
 
 
 def pieces(text: Text) -> Iterator[str | Ink]:
-    """Yield the strings and inks of *text* in their order, safe to show on one line."""
+    """Yield the strings and inks of *text* in order, with invisible characters escaped."""
     if isinstance(text, tuple):
         for part in text:
             yield from pieces(part)
@@ -49,7 +49,7 @@ def pieces(text: Text) -> Iterator[str | Ink]:
 
 
 def inked(text: Text) -> Iterator[Ink]:
-    """Yield the pieces of *text* as inks; a part of prose that stands in backticks is code."""
+    """Yield the pieces of *text* as inks; prose in backticks becomes code."""
     for piece in pieces(text):
         if isinstance(piece, Ink):
             yield piece
@@ -62,13 +62,13 @@ def inked(text: Text) -> Iterator[Ink]:
 
 
 def unstyled(text: Text) -> str:
-    """Return *text* without roles, code in backticks."""
+    """Return *text* as one string, with code in backticks."""
     inks = (Ink(each) if isinstance(each, str) else each for each in pieces(text))
     return "".join(f"`{ink.text}`" if ink.role in CODE else ink.text for ink in inks)
 
 
 def joined(texts: Iterable[Text], separator: str = ", ", most: int | None = None) -> Text:
-    """Return *texts* with *separator* between them; of more than *most*, the number left out."""
+    """Return *texts* with *separator* between them: at most *most*, and the number of others."""
     shown = list(texts)
     if most is not None and len(shown) > most + 1:
         shown = [*shown[:most], f"{len(shown) - most:,} more"]
@@ -77,7 +77,7 @@ def joined(texts: Iterable[Text], separator: str = ", ", most: int | None = None
 
 @frozen
 class Heading:
-    """The title of a page or of a part of it."""
+    """The title of a page or of a part of a page."""
 
     text: Text
     level: int = 2
@@ -85,7 +85,7 @@ class Heading:
 
 @frozen
 class Paragraph:
-    """A sentence or more; *role* applies to all of it."""
+    """A paragraph; *role* applies to all of its text."""
 
     text: Text
     role: str = ""
@@ -93,14 +93,14 @@ class Paragraph:
 
 @frozen
 class Labelled:
-    """Labels, each with its text; an empty label continues the one above."""
+    """Rows of a label and a text; a row without a label continues the row above."""
 
     rows: tuple[tuple[str, Text], ...]
 
 
 @frozen
 class Item:
-    """A line of a list, and the blocks that belong to it; *beside* it where there is room."""
+    """An entry of a list and its blocks; with *beside*, they are next to it where there is room."""
 
     head: Text
     body: tuple[Block, ...] = ()
@@ -109,7 +109,7 @@ class Item:
 
 @frozen
 class Section:
-    """A title and the blocks below it; a *folded* one is closed where a format can do that."""
+    """A title and the blocks below it; a *folded* section is collapsed in HTML and Markdown."""
 
     title: Text
     body: tuple[Block, ...]
@@ -118,10 +118,10 @@ class Section:
 
 @frozen
 class Grid:
-    """Rows of cells below heads, which are all empty for none.
+    """A table: rows of cells below heads. All heads are "" where the table has none.
 
-    A cell may have a role, that of its first piece. The marks of a row are what readers may choose
-    rows by -> its values; none where they cannot.
+    The role of a cell is the role of its first piece. The marks of a row are what readers filter
+    rows by: name of a filter -> the values of the row. No marks, no filters.
     """
 
     heads: tuple[str, ...]
@@ -131,14 +131,14 @@ class Grid:
 
 @frozen
 class Excerpt:
-    """The line of a span, with carets below the span in the colour of *role*."""
+    """The line of a span with carets below the span, in the colour of *role*."""
 
     span: Span
     role: str = "error"
 
     @property
     def line(self) -> tuple[int, str, str, str]:
-        """The number of the line, and its text before, in and after the span; no credentials."""
+        """The number of the line, and the text before, in and after the span; no credentials."""
         span = self.span
         number, column = span.source.line_and_column(span.start)
         text = masked_source(span.source).line(number)
@@ -158,7 +158,7 @@ class Verbatim:
 
 @frozen
 class Edge:
-    """An agent that starts another, "" for the start of chains; *role* is a note, or ""."""
+    """An agent that starts another; *parent* is "" at the start of a chain, *role* a note or ""."""
 
     parent: str
     child: str
@@ -166,7 +166,7 @@ class Edge:
 
 
 def edges_grid(edges: Iterable[Edge]) -> Grid:
-    """Return a row for each agent that starts others; agents that start the same share it."""
+    """Return a table of parents and children; parents with the same children share a row."""
     children: dict[str, list[Text]] = {}
     for edge in edges:
         note = f" ({edge.role})" if edge.role else ""
@@ -183,7 +183,7 @@ Block = Heading | Paragraph | Labelled | Item | Section | Grid | Excerpt | Verba
 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], object]) -> list[list[_Item]]:
-    """Return *items* in lists by their *key*, in the order in which the keys first occur."""
+    """Return *items* in groups of equal *key*, in the order in which the keys first occur."""
     groups: dict[object, list[_Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -191,12 +191,12 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], object]) -> list[list
 
 
 def listed(items: Sequence[Block], most: int | None, noun: str = "") -> tuple[Block, ...]:
-    """Return the first *most* of *items*, and the line that counts the others."""
+    """Return the first *most* of *items*, and a line with the number of others."""
     return (*items[:most], *more(len(items) - len(items[:most]), noun))
 
 
 def more(number: int, noun: str = "") -> tuple[Block, ...]:
-    """Return a line with the number of entries that are left out; no line for 0."""
+    """Return a line with the *number* of entries that are left out; no line for 0."""
     what = f" {re.sub('s$', '', noun) if number == 1 else noun}" if noun else ""
     return (Paragraph(f"… {number:,} more{what}, shown with --all", "dim"),) if number > 0 else ()
 
@@ -206,22 +206,22 @@ class Report:
     """The answer of a verb."""
 
     title: str  # of a page
-    json: Callable[[], dict[str, object]]  # returns the value for programs
-    # Most -> blocks that show at most so many entries of a list; None is no bound.
+    json: Callable[[], dict[str, object]]  # returns the answer for programs
+    # Bound -> the blocks with at most so many entries in each list; None is no bound.
     blocks: Callable[[int | None], Sequence[Block]]
-    most: int | None = None  # that bound, as people see the answer
-    # Returns findings or changes, for formats that list them one by one.
+    most: int | None = None  # the bound without --all
+    # Returns the findings or changes for SARIF, JUnit and annotations.
     results: Callable[[], Sequence[Result]] = tuple
     prefix: str = ""  # path from the working folder to the files of the results
     exact: bool = True  # whether these are all results
-    # Of a terminal with 100 columns that the answer has at most, as people see it.
+    # The most lines that the answer may take on a terminal of 100 columns; None is no bound.
     lines: int | None = None
-    # Of a file, which is all that goes to standard output as text, so that it can be written to
-    # one; "" where the answer is no file.
+    # The content of a file, if the answer is one: text output is then this content alone, so that
+    # people can redirect it to a file. Else "".
     content: str = ""
 
     def fitting(self, most: int | None, fits: Callable[[Sequence[Block]], bool]) -> Sequence[Block]:
-        """Return the blocks with the largest bound up to *most* that fit, or else the smallest."""
+        """Return the blocks with the largest bound up to *most* that *fits*; else the smallest."""
         found = self.blocks(most)
         for fewer in _FEWER:
             if most is None or fits(found):

@@ -1,7 +1,7 @@
-"""Blocks as one HTML page that makes no request.
+"""Write blocks as one HTML page that makes no request.
 
-The page names the hashes of its one style sheet and, where its rows can be chosen, of its one
-script, so a browser applies and runs nothing else. Without scripts all rows are shown.
+The page has one style sheet, and a script if its rows have filters. Its content security policy
+names their hashes, so a browser applies and runs nothing else. Without scripts it shows all rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _hash(text: str) -> str:
 
 
 def page(title: str, blocks: Sequence[doc.Block]) -> str:
-    """Return *blocks* as one self-contained file."""
+    """Return *blocks* as one self-contained page."""
     body = "\n".join(_block(block, 2) for block in (doc.Heading(title, 1), *blocks))
     chosen = "<tr data-marks" in body
     script = f"<script>{_SCRIPT}</script>\n" if chosen else ""
@@ -50,7 +50,7 @@ def inline(text: doc.Text) -> str:
 def _inline(ink: doc.Ink) -> str:
     name = "code" if ink.role in doc.CODE else "span"
     kind = f' class="{ink.role}"' if ink.role not in {"", "code"} else ""
-    # A path may break behind a folder, and in front of a line.
+    # A path may break behind a slash.
     shown = html.escape(ink.text)
     shown = shown.replace("/", "/<wbr>") if ink.role == "file" else shown
     return f"<{name}{kind}>{shown}</{name}>" if name == "code" or kind else shown
@@ -61,7 +61,7 @@ def _text(value: str) -> str:
 
 
 def _blocks(blocks: Iterable[doc.Block], level: int) -> str:
-    """Return *blocks*; items that follow one another are one list."""
+    """Return the HTML of *blocks*; consecutive items form one list."""
     found: list[str] = []
     items: list[str] = []
     for block in blocks:

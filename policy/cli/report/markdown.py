@@ -1,4 +1,4 @@
-"""Blocks as Markdown that no name of a file can break out of."""
+"""Write blocks as Markdown, with all names and texts of files escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policy.core import expressions as re
 from policy.core.credentials import masked
 from policy.core.source import visible
 
-# Bytes of a comment on a forge (GitHub: 65,536 characters), with room for a line above it.
+# The most bytes of a comment on a forge (GitHub: 65,536 characters), with room for a line above.
 LIMIT: Final = 65_000
 
 # Characters with a meaning in Markdown.
@@ -21,13 +21,13 @@ _STRONG: Final = frozenset({"strong", "allow", "ask", "deny", "error", "warning"
 
 
 def report_markdown(report: doc.Report, most: int | None) -> str:
-    """Return *report*; with fewer entries of its lists where it is too long for a comment."""
+    """Return *report* as Markdown, with fewer entries if it is too long for a comment."""
     text = markdown(report.fitting(most, lambda blocks: len(markdown(blocks).encode()) <= LIMIT))
     return text if most is None else text.encode()[:LIMIT].decode("utf-8", "ignore")
 
 
 def code(text: str) -> str:
-    """Return *text* as code."""
+    """Return *text* as a code span."""
     shown = visible(masked(text)).replace("|", "\\|")
     longest = max(map(len, re.findall("`+", shown)), default=0)
     fence = "`" * (longest + 1)
@@ -36,7 +36,7 @@ def code(text: str) -> str:
 
 
 def inline(text: doc.Text) -> str:
-    """Return *text* on one line."""
+    """Return *text* as Markdown on one line."""
     return "".join(map(_inline, doc.inked(text)))
 
 
@@ -48,12 +48,12 @@ def _inline(ink: doc.Ink) -> str:
 
 
 def _entry(text: doc.Text) -> str:
-    """Return *text* as an entry of a list, whose sign in front begins no other list."""
+    """Return *text* as the first line of an item; a leading `+` or `-` starts no other list."""
     return re.sub(r"^([+-]) ", r"\\\1 ", inline(text))
 
 
 def markdown(blocks: Iterable[doc.Block]) -> str:
-    """Return *blocks* as a document."""
+    """Return *blocks* as a Markdown document."""
     return "\n".join(_lines(blocks, 2)).strip("\n") + "\n"
 
 

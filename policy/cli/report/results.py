@@ -1,4 +1,4 @@
-"""Findings and changes as SARIF, JUnit and annotations."""
+"""Write findings and changes as SARIF, JUnit XML, and annotations of GitHub."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Result:
-    """A finding, for a format that lists them one by one; its help follows its message."""
+    """A finding or a change, for formats that list them one by one."""
 
     finding: Finding
     suppression: str = ""  # ``inSource`` for a comment, ``external`` for a baseline, "" for none
@@ -34,14 +34,14 @@ class Result:
 
     @property
     def place(self) -> Place | None:
-        """Where it is; None without a file."""
+        """The place from the working folder; None without a file."""
         place = self.finding.place
         known = self.finding.span or self.finding.file
         return evolve(place, file=self.prefix + place.file) if known else None
 
     @property
     def end(self) -> tuple[int, int] | None:
-        """Line and column behind its last character, or of its first line; None for a file."""
+        """The line and column behind the span, on its first line; None without a span."""
         span = self.finding.span
         if span is None:
             return None
@@ -50,7 +50,7 @@ class Result:
 
     @property
     def fingerprint(self) -> str:
-        """A hash that does not change when lines move: of the file, the code and the message."""
+        """A hash of the file, the code and the message, which stays when lines move."""
         file = self.place.file if self.place else ""
         from hashlib import sha256  # noqa: PLC0415  # few formats have it
 
@@ -67,7 +67,7 @@ def result(
     file: str = "",
     detail: str = "",
 ) -> Result:
-    """Return the result for a change or a claim, which is no finding and has no page."""
+    """Return the result for a change or a claim, which has no page in the catalogue."""
     return Result(Finding(kind, message, severity, span, file, detail))
 
 
@@ -76,7 +76,7 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(results: Sequence[Result], *, exact: bool = True) -> Object:
-    """Return the SARIF log of one run; *exact* tells whether these are all results."""
+    """Return the SARIF log of one run; *exact* if *results* are complete."""
     findings = sorted((result.finding for result in results), key=lambda one: one.code)
     rules = {finding.code: finding for finding in findings}
     indices = {code: index for index, code in enumerate(rules)}
@@ -92,7 +92,7 @@ def sarif(results: Sequence[Result], *, exact: bool = True) -> Object:
 
 
 def _rule(finding: Finding) -> Object:
-    """Return the meaning of a code: the page of the catalogue, or its title."""
+    """Return the SARIF rule for the code of *finding*, with the page of the catalogue, if any."""
     code = finding.code
     page = catalogue.page(code) if code in catalogue.codes() else None
     title = page.title if page else sentences()["codes"].get(code, code.replace("-", " "))
@@ -123,7 +123,7 @@ def _result(result: Result, indices: dict[str, int]) -> Object:
 
 
 def _lines(finding: Finding) -> list[str]:
-    """Return the message, and the lines of the help; no credentials."""
+    """Return the message and the lines of the help; no credentials."""
     lines = [finding.message, *finding.help.splitlines()]
     return [visible(masked(line)) for line in lines]
 
@@ -142,13 +142,13 @@ _NOWHERE: Final = "policy"
 
 
 def junit(results: Sequence[Result], name: str) -> str:
-    """Return *results* as JUnit XML; *name* is that of the whole report.
+    """Return *results* as JUnit XML; *name* is the name of the report.
 
-    A file is a suite, and a result is a failed test case. Notes, suppressed and known results are
-    skipped, so that they fail nothing. Without results one test case passes, since a report
-    without test cases counts as not run.
+    A file is a suite, and a result a failed test case. Notes, suppressed results and results of the
+    baseline are skipped test cases. Without results one test case passes, since a report without
+    test cases counts as not run.
     """
-    from xml.etree import ElementTree as ET  # noqa: PLC0415  # of one format
+    from xml.etree import ElementTree as ET  # noqa: PLC0415  # only this format needs it
 
     suites: dict[str, list[Result]] = {} if results else {name: []}
     for result in results:
@@ -170,7 +170,7 @@ def junit(results: Sequence[Result], name: str) -> str:
 
 
 def _skipped(result: Result) -> str:
-    """Return why a result fails nothing; "" where it fails."""
+    """Return why the test case of a result is skipped; "" if it fails."""
     is_note = result.finding.severity is Severity.NOTE
     return result.why or result.suppression or ("note" if is_note else "")
 
@@ -193,7 +193,7 @@ def _case(suite: Element, result: Result) -> None:
 
 
 def github(results: Iterable[Result]) -> str:
-    """Return a line for each result that is neither suppressed nor in the baseline.
+    """Return an annotation for each result that is neither suppressed nor in the baseline.
 
     https://docs.github.com/actions/reference/workflow-commands-for-github-actions
     """
@@ -207,7 +207,7 @@ def _command(result: Result) -> str:
         properties["file"] = place.file
     if place is not None and result.end is not None:
         line, column = result.end
-        # Without an end on the same line the column would be shown from 1.
+        # GitHub ignores the column without an end column on the same line.
         last = max(column - 1, place.column)
         properties |= {"line": place.line, "endLine": line, "col": place.column, "endColumn": last}
     properties["title"] = result.finding.code

@@ -1,4 +1,4 @@
-"""Blocks as lines of a terminal: filled to its width, coloured where it shows colours."""
+"""Write blocks as lines of a terminal, filled to its width, with or without colour."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from policy.core.credentials import masked
 from policy.core.source import Span, visible
 from policy.core.values import frozen
 
-# The codes of roles (ECMA-48, "select graphic rendition").
+# Role -> its style (ECMA-48, "select graphic rendition").
 _STYLES = {
     "allow": "32",
     "ask": "33",
@@ -32,15 +32,15 @@ _STYLES = {
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
-# The least columns behind a label and of a column of a table, however narrow the page.
+# The least width behind a label, and of a column of a table, however narrow the page.
 _LEAST = 16
 _LEAST_COLUMN = 6
 
-_ENDLESS = 1 << 30  # columns in which no text breaks
+_ENDLESS = 1 << 30  # a width at which no text breaks
 
-_GAP = 2  # columns between two of a table
+_GAP = 2  # blanks between two columns of a table
 
-# Columns of a word in a table, and of a part of it, that are not broken where there is room.
+# The most columns of a word in a table, and of a part of a word, that is not broken if it fits.
 _LONGEST_WORD = 24
 _LONGEST_PART = 20
 
@@ -59,14 +59,14 @@ def _columns(character: str) -> int:
 
 
 def clipped(text: str, columns: int) -> str:
-    """Return *text*, with ``…`` for its end where it is wider than *columns*."""
+    """Return *text*; if it is wider than *columns*, with ``…`` in place of its end."""
     if width(text) <= columns:
         return text
     return _fitting(text, max(columns - 1, 0)) + "…"
 
 
 def _fitting(text: str, columns: int) -> str:
-    """Return the longest start of *text* that fits."""
+    """Return the longest prefix of *text* that is at most *columns* wide."""
     taken = 0
     for index, character in enumerate(text):
         taken += _columns(character)
@@ -75,14 +75,14 @@ def _fitting(text: str, columns: int) -> str:
     return text
 
 
-_PUNCTUATION = 2  # columns of it at most
+_PUNCTUATION = 2  # at most so many columns of it
 
-# What stands between two blanks at which a line may break: pieces with their roles.
+# A word: the pieces between two blanks at which a line may break, with their roles.
 _Word = list[tuple[str, str]]
 
 
 def _words(text: doc.Text, role: str) -> Iterator[tuple[int, _Word]]:
-    """Yield the words of *text*, each with the number of blanks in front of it."""
+    """Yield the words of *text*, each with the number of blanks before it."""
     blanks, word = 0, _Word()
     for piece in doc.pieces(text):
         if isinstance(piece, doc.Ink):
@@ -103,7 +103,7 @@ def _words(text: doc.Text, role: str) -> Iterator[tuple[int, _Word]]:
 
 @frozen
 class PageLayout:
-    """The width and the colour of a page."""
+    """The width of a page, and whether it has colours."""
 
     width: int = 100
     colour: bool = False
@@ -116,10 +116,9 @@ class PageLayout:
     def fill(
         self, text: doc.Text, head: str = "", *, indent: int | None = None, role: str = ""
     ) -> list[str]:
-        """Return *text* filled into lines between its words, behind the *head* of the first line.
+        """Return *text* as filled lines: the first begins with *head*, the others with *indent*.
 
-        The others have an *indent*, by default the width of *head*. The parts that have no *role*
-        of their own have this one.
+        By default *indent* is as wide as *head*. *role* applies to pieces without a role.
         """
         margin = width(head) if indent is None else indent
         if self.width - margin < _LEAST:
@@ -135,7 +134,7 @@ class PageLayout:
             elif not empty:
                 line, taken = line + " " * blanks, taken + blanks
             for number, (part, style) in enumerate(word):
-                # Punctuation stays with what is in front of it.
+                # Punctuation stays with the word before it.
                 behind = "".join(each for each, _ in word[number + 1 :])
                 behind = behind if len(behind) <= _PUNCTUATION else ""
                 chunks = _broken(part + behind, self.width - taken, self.width - margin)
@@ -149,13 +148,13 @@ class PageLayout:
 
 
 def _broken(text: str, first: int, rest: int) -> list[str]:
-    """Return *text* in parts: the first fits *first* columns, the others *rest*."""
+    """Return *text* in parts: the first is at most *first* columns wide, the others *rest*."""
     parts, room = list[str](), first
     while width(text) > room and width(text) > 1:
         fitting = _fitting(text, max(room, 0 if not parts else 1))
         if not fitting and (parts or room >= rest):
             fitting = text[0]
-        # Better between the parts of a command or a path than within a word.
+        # A break between the parts of a command or a path is better than one within a word.
         cuts = (max((end.end() for end in re.finditer(e, fitting)), default=0) for e in _ENDS)
         fitting = fitting[: next((cut for cut in cuts if 3 * cut >= len(fitting)), None)]
         parts.append(fitting.rstrip(" "))
@@ -163,17 +162,17 @@ def _broken(text: str, first: int, rest: int) -> list[str]:
     return [*parts, text]
 
 
-# Where a text that is too long is broken, the best first.
+# Characters behind which a long text is broken, the best first.
 _ENDS = (r" ", r"(?<=\w)/|(?<=\w):(?!\*)", r"(?<=\w)-")
 
 
 def terminal(blocks: Iterable[doc.Block], page: PageLayout) -> str:
-    """Return *blocks* as text that fits *page*."""
+    """Return *blocks* as text for *page*."""
     return "".join(f"{line}\n" for line in lines(blocks, page))
 
 
 def lines(blocks: Iterable[doc.Block], page: PageLayout, indent: int = 0) -> list[str]:
-    """Return the lines of *blocks*, with a blank line around blocks of several parts."""
+    """Return the lines of *blocks*, with a blank line around blocks of several lines."""
     found: list[str] = []
     before: doc.Block | None = None
     for block in blocks:
@@ -220,19 +219,19 @@ def _block(block: doc.Block, page: PageLayout, indent: int) -> list[str]:
 
 
 def _longest(column: Sequence[doc.Text]) -> tuple[int, int]:
-    """Return the columns of the longest word of a column, and of its longest part."""
+    """Return the widths of the longest word in a column, and of the longest part of a word."""
     words = ["".join(part for part, _ in word) for c in column for _, word in _words(c, "")] or [""]
     parts = (part for word in words for part in re.split(r" |(?<=\w[/-])|(?<=\w:)(?!\*)", word))
     return min(max(map(width, words)), _LONGEST_WORD), min(max(map(width, parts)), _LONGEST_PART)
 
 
-@lru_cache(maxsize=1 << 14)  # cells are alike, and a table is tried with more rows and with fewer
+@lru_cache(maxsize=1 << 14)  # tables repeat cells, and are tried with several numbers of rows
 def _height(cell: doc.Text, columns: int) -> int:
     return len(PageLayout(columns).fill(cell))
 
 
 def _widths(columns: Sequence[Sequence[doc.Text]], room: int) -> list[int]:
-    """Return widths of columns with which the rows have few lines; nothing without the room."""
+    """Return the widths of columns that give few lines; nothing if the table does not fit."""
     wide = [max(width(PageLayout(_ENDLESS).fill(c)[0]) for c in column) for column in columns]
     longest = [*map(_longest, columns)]
     if room < max(_LEAST_COLUMN * len(wide), sum(part for _, part in longest)):
@@ -255,7 +254,7 @@ def _widths(columns: Sequence[Sequence[doc.Text]], room: int) -> list[int]:
 
 
 def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
-    """Return the rows below their heads, in columns if the page has room for them."""
+    """Return the lines of a table: in columns, or as labelled rows if the page is too narrow."""
     titles = [row for row in table.rows if len(row) > 1 and not any(row[1:])]
     columns = [*zip(table.heads, *(row for row in table.rows if row not in titles), strict=True)]
     wide = _widths(columns, page.width - indent - _GAP * (len(columns) - 1))
@@ -282,12 +281,12 @@ def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
     return found
 
 
-_LEAST_EXCERPT = 24  # columns of a line that are shown, however narrow the page
-_BEFORE = 40  # columns in front of the carets that are kept where a line is cut
+_LEAST_EXCERPT = 24  # the least columns of a line, however narrow the page
+_BEFORE = 40  # how many columns before the carets remain where a line is cut
 
 
 def excerpt(span: Span, page: PageLayout, *, role: str = "error", indent: str = "") -> list[str]:
-    """Return the line of *span* with carets below, not wider than *page*."""
+    """Return the line of *span* and a line of carets, not wider than *page*."""
     number, before, marked, after = doc.Excerpt(span).line
     gutter = " " * len(str(number))
     room = page.width - len(indent) - len(gutter) - 3

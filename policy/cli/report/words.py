@@ -1,4 +1,4 @@
-"""What the nouns of the engine look like as text: calls, chains, reasons, rules, findings."""
+"""Write calls, chains, effects, rules, reasons and findings as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from policy.core.finding import Finding, Severity
 from policy.core.source import Span, quoted, visible
 from policy.tables.dialect import relative_path
 
-# Arguments that a rule of some host matches.
+# Arguments that rules of some host match.
 _PRIMARY: Final = frozenset(
     "agent argument command filePath file_path notebook_path path query skill subagent_type"
     " url".split()
@@ -26,22 +26,22 @@ _PRIMARY: Final = frozenset(
 
 
 def call(tool: str, arguments: Mapping[str, object]) -> doc.Ink:
-    """Return a call."""
+    """Return the text of a call, as an ink."""
     return doc.Ink(call_text(tool, arguments), "call")
 
 
-# Arguments for people, which no rule matches.
+# Arguments that no rule matches.
 _ASIDE: Final = frozenset("description prompt content old_string new_string timeout".split())
 
 
 def logged_call(tool: str, arguments: Mapping[str, object]) -> doc.Ink:
-    """Return a call as people know it, without the arguments that no rule matches."""
+    """Return a call without the arguments that no rule matches, unless it has no others."""
     kept = {name: value for name, value in arguments.items() if name not in _ASIDE}
     return call(tool, kept or arguments)
 
 
 def call_text(tool: str, call: Mapping[str, object]) -> str:
-    """Return a call as our notation writes it, or with its arguments as JSON; no credentials."""
+    """Return a call in our notation, or with arguments in JSON; no credentials."""
     return masked(_call_text(tool, call))
 
 
@@ -67,9 +67,9 @@ def _call_text(tool: str, call: Mapping[str, object]) -> str:
     return f"{visible(tool)} {visible(arguments)}"
 
 
-_OTHER = "OtherTool"  # of no rule, as `policy.compare.tables` names it
+_OTHER = "OtherTool"  # `policy.compare.tables` names a tool without rules so
 
-# What a command does to a file, by the suffix of the host's name for it.
+# Suffix of a tool, by which hosts name what a command does to a file -> its verb.
 _FILES = {
     ":read": "reading",
     ":write": "writing",
@@ -87,36 +87,36 @@ def chain_text(chain: Iterable[str]) -> str:
 
 
 def effect(effect: Effect) -> doc.Ink:
-    """Return an effect in its colour."""
+    """Return the name of an effect, as an ink."""
     return doc.Ink(effect.value, effect.value)
 
 
 def arrow(before: Effect | None, after: Effect) -> doc.Text:
-    """Return a change of an effect."""
+    """Return the effects before and after a change, with an arrow."""
     return ("?" if before is None else effect(before), " → ", effect(after))
 
 
 def rule(because: Because) -> doc.Text:
-    """Return a rule with its effect, and its place."""
+    """Return the effect, the text and the place of a rule."""
     place = ("  ", doc.Ink(str(because.place), "file")) if because.place else ""
     named = (" ", doc.Ink(because.rule, "rule")) if because.rule else ""
     return (effect(because.effect), named, place)
 
 
 def because_text(decision: Decision, agent: str = "", most: int | None = None) -> doc.Text:
-    """Return why a call got its effect: its rules, or a clause."""
+    """Return the determining rules of a decision, at most *most*, or else its reason."""
     if not decision.because:
         return explained(decision, agent)
     return doc.joined(map(rule, decision.because), "; ", most)
 
 
 def names(names: Iterable[str], most: int | None = None, role: str = "") -> doc.Text:
-    """Return names with commas between them; of more than *most*, the number left out."""
+    """Return at most *most* names with commas between them, and the number of others."""
     return doc.joined((doc.Ink(name, role) for name in names), most=most)
 
 
 def reasons(why: Iterable[str]) -> str:
-    """Return why an answer is not exact, each reason once behind the tools that it is of."""
+    """Return the reasons *why* an answer is not exact, each once, behind its tools."""
     alike: dict[str, list[str]] = {}
     for each in why:
         tool, _, reason = each.partition(": ")
@@ -135,13 +135,13 @@ def count(number: int, noun: str) -> str:
 
 @cache
 def sentences() -> dict[str, Any]:
-    """Return the sentences for reasons, clauses and codes: `words.toml`, as it was compiled."""
+    """Return the content of `words.toml`: sentences for reasons, clauses and codes."""
     found: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
     return found
 
 
 def explained(decision: Decision, agent: str = "") -> str:
-    """Return why a call got its effect, in a clause; *agent* made the call."""
+    """Return the sentence for the reason of a decision; *agent* made the call."""
     whose = decision.links or ((agent,) if agent else ())
     if decision.reason is Reason.UNAVAILABLE:
         whose = whose[:1]
@@ -152,18 +152,18 @@ def explained(decision: Decision, agent: str = "") -> str:
     return str(text).format(who=who, any=any_)
 
 
-# Shown once with findings.
+# The first line above findings.
 EXPLAIN: Final = "`policy rule CODE` says what a code means"
 
 
 def error_items(error: PolicyError) -> list[doc.Block]:
-    """Return every error in *error*, each with its place and its line."""
+    """Return an item for each mistake in *error*, with its place and its line."""
     errors = error.errors if isinstance(error, PolicyErrors) else (error,)
     return [_problem("error", one.message, one.span, one.file, one.help) for one in errors]
 
 
 def finding_item(finding: Finding) -> doc.Item:
-    """Return a finding with its place, its line and its help."""
+    """Return the item of a finding, with its place, its line and its help."""
     message = f"{finding.message} [{finding.code}]"
     return _problem(finding.severity.value, message, finding.span, finding.file, finding.help)
 
@@ -178,7 +178,7 @@ def _problem(word: str, message: str, span: Span | None, file: str, help_: str) 
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
-    """Return *findings*, errors first, then the codes that matter most, and else in their order."""
+    """Return *findings* by severity, then by the order of codes in `words.toml`."""
     first = sentences()["first"]["codes"]
     rank = {code: number - len(first) for number, code in enumerate(first)}
     order = [*Severity]
@@ -193,7 +193,7 @@ def is_reached(findings: Iterable[Finding], least: str) -> bool:
 
 
 def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
-    """Return a line for each code of *findings*, errors first, for at most so many codes."""
+    """Return a line for each of at most *most* codes of *findings*, errors first."""
     alike = doc.grouped(by_severity(findings), lambda finding: finding.code)
     found: list[doc.Block] = []
     for members in alike[:most]:
@@ -201,7 +201,7 @@ def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
         place = str(first.place) if first.span else first.file
         also = f" and {len(members) - 1:,} more" if len(members) > 1 else ""
         word = doc.Ink(first.severity.value, first.severity.value)
-        # What follows from an error, or mends it, is the first thing to know.
+        # The help of an error starts with its consequence or its remedy.
         then = first.help.partition(";")[0] if first.severity is Severity.ERROR else ""
         told = f"{also}  {first.message}{then and '; '}{then} [{first.code}]"
         found.append(doc.Item((word, "  ", doc.Ink(place, "file"), told)))
@@ -210,7 +210,7 @@ def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
 
 
 def findings_blocks(findings: Iterable[Finding], most: int | None) -> list[doc.Block]:
-    """Return the findings, errors first, at most *most* of one code; equal messages are one."""
+    """Return *findings*, errors first, at most *most* of a code; equal messages share an item."""
     alike = doc.grouped(by_severity(findings), lambda finding: (finding.code, finding.message))
     found: list[doc.Block] = []
     for groups in doc.grouped(alike, lambda members: members[0].code):
@@ -232,7 +232,7 @@ def _finding_item(members: Sequence[Finding], most: int | None) -> doc.Block:
 
 
 def findings_summary(findings: Iterable[Finding]) -> str:
-    """Return the numbers of findings by severity."""
+    """Return the numbers of findings by severity, e.g. "1 error, 2 notes"."""
     totals = Counter(finding.severity.value for finding in findings)
     parts = [count(totals[word], word) for word in ("error", "warning", "note") if totals[word]]
     return ", ".join(parts) or "no findings"
