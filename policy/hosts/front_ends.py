@@ -27,6 +27,7 @@ class FrontEndOnDemand:
 
     HOST: str  # the name of the host
     module: str  # the module of the front end, in this package
+    rules: str  # the module whose `entries_of` reads a rule of the host
     files: re.Pattern[str]  # found in the path of at least one file of each of its projects
 
     def load(self, tree: Tree) -> tuple[Project, ...]:
@@ -37,17 +38,20 @@ class FrontEndOnDemand:
         return found
 
 
+_OURS: Final = "notation.semantics"  # for hosts that spell rules as our notation does
+
 # In the order of their names.
-FRONT_ENDS: Final[tuple[FrontEnd, ...]] = tuple(
-    FrontEndOnDemand(host, module, re.compile(files))
-    for host, module, files in (
-        ("a3s", "a3s", r"(^|/)(\.a3s/|(a3s\.session\.yaml|agent\.acl|instructions\.md)\Z)"),
-        ("claude-code", "claude.front_end", r"(^|/)\.claude(/|\Z)|\.(md|json)\Z"),
-        ("pikuri", "pikuri", r"(^|/)pikuri\.host\.yaml\Z"),
-        ("policy", "notation", r"\.policy\Z"),
-        ("zeph", "zeph", r"(^|/)\.(zeph|config/zeph)/agents/"),
+_ON_DEMAND: Final = tuple(
+    FrontEndOnDemand(host, module, rules, re.compile(files))
+    for host, module, rules, files in (
+        ("a3s", "a3s", _OURS, r"(^|/)(\.a3s/|(a3s\.session\.yaml|agent\.acl|instructions\.md)\Z)"),
+        ("claude-code", "claude.front_end", "claude.rules", r"(^|/)\.claude(/|\Z)|\.(md|json)\Z"),
+        ("pikuri", "pikuri", _OURS, r"(^|/)pikuri\.host\.yaml\Z"),
+        ("policy", "notation", _OURS, r"\.policy\Z"),
+        ("zeph", "zeph", _OURS, r"(^|/)\.(zeph|config/zeph)/agents/"),
     )
 )
+FRONT_ENDS: Final[tuple[FrontEnd, ...]] = _ON_DEMAND
 
 
 def rule_file_of(host: str) -> RuleFile:
@@ -68,9 +72,13 @@ def writer_of(front_end: FrontEnd) -> Writer:
 
 
 def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]:
-    """Return the entries of a rule as the host of *dialect* reads it, or raise PolicyError."""
-    home = "claude.rules" if dialect.shell.reader == "claude" else "notation.semantics"
-    host = import_module(f"policy.hosts.{home}")
+    """Return the entries of a rule as the host of *dialect* reads it.
+
+    Raises PolicyError for a rule that the host cannot read, and LookupError for a host that is not
+    registered: its name is the start of the name of the dialect.
+    """
+    modules = {each.HOST: each.rules for each in _ON_DEMAND}
+    host = import_module(f"policy.hosts.{modules[re.split('[@,]', dialect.name)[0]]}")
     entries: tuple[Entry, ...] = host.entries_of(rule, effect, dialect)
     return entries
 

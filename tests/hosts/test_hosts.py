@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.files.trees import Memory
-from policy.hosts.front_ends import FRONT_ENDS
+from policy.core.effect import Effect
+from policy.files.trees import Folder, Memory
+from policy.hosts.front_ends import FRONT_ENDS, entries_of
+from policy.hosts.notation.semantics import dialect_of
+from policy.hosts.workspace import load_tree
+from policy.tables.dialect import Dialect
+from tests.conftest import FIXTURES
 
 FOLDERS = "a .a3s agents .zeph .config zeph .claude tools schedules commands skills .claude-plugin"
 NAMES = (
@@ -52,3 +57,18 @@ def test_other_hosts_are_not_loaded() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "['claude']\n"
+
+
+@pytest.mark.parametrize(
+    "fixture", ["a3s-rule-traps", "command/team", "pikuri-two-pools", "zeph-modes"]
+)
+def test_the_rules_of_every_host_are_read_by_a_module_that_it_names(fixture) -> None:
+    for project in load_tree(Folder(FIXTURES / fixture)).projects:
+        for reading in (project.attenuated, project.enforced):
+            dialect = dialect_of([reading.start(project.starts[0]).table])
+            assert entries_of("Read", Effect.ALLOW, dialect)[0].tool
+
+
+def test_the_rules_of_a_host_that_is_not_registered_are_not_read_as_those_of_another() -> None:
+    with pytest.raises(LookupError):
+        entries_of("Read", Effect.ALLOW, Dialect("newhost@1.0"))

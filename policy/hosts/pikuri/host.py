@@ -1,4 +1,19 @@
-"""A host of Pikuri: its file, registrations, personas, tables and trifecta."""
+"""Pikuri: the front end of a host, and the one to copy for another.
+
+From top to bottom:
+
+- `HOST` and `load`, the protocol `policy.hosts.project.FrontEnd`: `front_ends.py` imports the
+  package, and calls `load`, when a tree has a file of the host.
+- `project`: all that the engine knows of one place in which the host may start.
+- `dialect` and the rule sets: the arguments of tools, and the entries that decide their calls, in
+  the order of precedence. Every decision uses them.
+- The readings of chains: `start` is called for the first agent of a chain, and `step` for each
+  agent that another starts.
+- The findings about a project.
+- What is Pikuri's own: what a host registers, the trifecta, which decides no call, and the file.
+
+`writer.py` has `WRITER`, which ``policy convert --to pikuri`` uses.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +54,201 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
 
+# --- the protocol: called once for a tree
+
 HOST: Final = "pikuri"
 HOST_FILE: Final = "pikuri.host.yaml"
 TOOLS: Final = host_table("pikuri", "tools")
 
-# The sub-agent of versions up to 0.0.3.
-SUB_AGENT: Final = "sub_agent"
 
-# Host and version -> the tool that starts agents.
-SPAWN_NAMES: Final = TOOLS["spawning"]
+def load(tree: Tree) -> tuple[Project, ...]:
+    """Return the project of every ``pikuri.host.yaml`` below *tree*."""
+    files = (path for path in tree.paths() if path.rpartition("/")[2] == HOST_FILE)
+    return tuple(_loaded(tree, path) for path in files)
+
+
+def _loaded(tree: Tree, path: str) -> Project:
+    """Return the project of one file; if it cannot be read, one without agents and a finding."""
+    root = path.rpartition("/")[0]
+    try:
+        return project(tree.source(path), root)
+    except PolicyError as error:
+        nothing, why = Attenuated({}), "nothing of the host is in force"
+        found = Finding.of(error, "pikuri-unreadable-host", consequence=why)
+        files = (ReadFile(path, "host"),)
+        return Project(HOST, str(NEWEST), root, (), nothing, {}, nothing, files, found)
+
+
+def project(source: Source, root: str = "") -> Project:
+    """Return the project of the file *source* in the folder *root*. Raises HostErrors."""
+    host = read_host(source)
+    registered = configure(host)
+    declared = declared_reading(host, registered)
+    spans = {persona.name: persona.span for persona in registered.personas}
+    return Project(
+        host=HOST,
+        profile=str(host.profile),
+        root=root,
+        agents=agent_entries(declared.tables, spans),
+        starts=(host.name,),
+        attenuated=declared,
+        enforced=enforced_reading(host, registered),
+        files=(ReadFile(source.name, "host"),),
+        findings=tuple(_findings(host, registered, source.whole())),
+        tool_classes=tool_classes(TOOLS["classes"]),
+    )
+
+
+# --- the dialect: called for each rule set, asked by each decision
+
+# Stands for the folder that a persona gets at each start.
+TEMP: Final = "/@temp"
+
+# The tools that the folders of a workspace bound.
+FILES: Final = frozenset({*TOOLS["reading"], *TOOLS["writing"]})
+
+
+def dialect(host: Host, workspace: Workspace | None) -> Dialect:
+    """Return the dialect: the arguments of the tools, and the folder and the links of files."""
+    spawn = {host.profile.spawn_tool: Argument(ArgumentKind.TEXT, ("name",))}
+    found = Dialect(str(host.profile), {**arguments_of(TOOLS["arguments"]), **spawn})
+    if not isinstance(workspace, Filesystem):
+        return found
+    links = tuple(sorted((link, to.rstrip("/")) for link, to in workspace.links.items()))
+    return evolve(found, cwd=workspace.project_root.rstrip("/"), links=links)
+
+
+# --- the rule sets: called for each agent; within a rule set the first entry that matches decides
+
+
+def _pool(
+    host: Host, tools: Iterable[Tool], extra: Iterable[Entry] = (), *, temp: bool = False
+) -> RuleSet:
+    """Return the rule set that allows *tools* in the workspace of the host, or in a new folder."""
+    workspace = Filesystem(TEMP) if temp else host.workspace
+    entries = [entry for tool in tools for entry in _tool_entries(tool, workspace, host.confirmer)]
+    return RuleSet((*entries, *extra), Effect.DENY, dialect(host, workspace), Reason.UNAVAILABLE)
+
+
+def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer) -> Iterator[Entry]:
+    """Yield the entries of one tool: files in the folders of the workspace, then a denial."""
+    name, place = tool.name, place_of(tool.span)
+    effect = confirmation(confirmer, name, exists=True)
+    if not isinstance(workspace, Filesystem) or name not in FILES:
+        yield Entry(name, effect, rule=name, place=place)
+        return
+    for root in workspace.roots(write=name in TOOLS["writing"]):
+        pattern = Pattern.of(PatternKind.PATH, [root.rstrip("/"), Gap.DEEP])
+        below = f"{name}({root.rstrip('/')}/**)"
+        yield Entry(name, effect, pattern, rule=below, place=place)
+    yield Entry(name, Effect.DENY, rule=f"{name} (elsewhere)", place=place)
+
+
+def _spawn_entries(host: Host, registered: Registered) -> Iterator[Entry]:
+    """Yield an entry for each agent that the host may start."""
+    spawn = host.profile.spawn_tool
+    for persona in registered.personas:
+        pattern, place = Pattern.exactly(persona.name), place_of(persona.span)
+        yield Entry(spawn, Effect.ALLOW, pattern, rule=f"{spawn}({persona.name})", place=place)
+    if registered.snapshot is not None:
+        yield Entry(spawn, Effect.ALLOW, rule=SUB_AGENT)
+
+
+def _persona_rules(host: Host, persona: Persona) -> RuleSet:
+    """Return the rule set of a persona: the exact names in its list."""
+    entries = (
+        Entry(tool, Effect.ALLOW, rule=tool, place=place_of(persona.span_of(tool)))
+        for tool in persona.tool_names
+    )
+    return RuleSet(tuple(entries), Effect.DENY, dialect(host, host.workspace), Reason.UNAVAILABLE)
+
+
+# --- the readings: called once for a project; `start` and `step` once for each link of a chain
+
+
+def declared_reading(host: Host, registered: Registered) -> Attenuated:
+    """Return the declared reading: a persona may use what its list and the pools both allow.
+
+    The pools have the folders and the confirmer, so these bind all agents.
+    """
+    links, own = (host.name,), registered.tools
+    use = _pool(host, (*own, *registered.server_tools), _spawn_entries(host, registered))
+    pools = _pool(host, (*own, *registered.sub_agent_tools))
+    used, handed_on = (Ceiling.of([LinkedRules(rules, links)]) for rules in (use, pools))
+    tables = {host.name: Table(used, handed_on, Bounds(depth=1))}
+    for persona in registered.personas:
+        tables[persona.name] = Table.of(_persona_rules(host, persona), link=persona.name)
+    if registered.snapshot is not None:
+        kept = [tool for tool in own if tool.name in registered.snapshot]
+        tables[SUB_AGENT] = Table.of(_pool(host, kept), link=SUB_AGENT)
+    spawn = host.profile.spawn_tool
+    calls = {agent: (spawn, {"name": agent}) for agent in tables}
+    return Attenuated(tables, calls=calls)
+
+
+def enforced_reading(host: Host, registered: Registered) -> EnforcedReading:
+    """Return the enforced reading: as declared, with a new folder for some personas."""
+    declared = declared_reading(host, registered)
+
+    def step(parent: Link, agent: str) -> Link:
+        if parent.depth:
+            raise SpawnDenied(agent, parent.name, "depth")
+        link = declared.step(parent, agent)
+        persona = next((p for p in registered.personas if p.name == agent), None)
+        if persona is None or not persona.needs_temp_workspace:
+            return link
+        pools = _pool(host, (*registered.tools, *registered.sub_agent_tools), temp=True)
+        named = evolve(_persona_rules(host, persona), dialect=pools.dialect)
+        parts = [LinkedRules(pools, (host.name,)), LinkedRules(named, (agent,))]
+        return evolve(link, table=Table(Ceiling.of(parts), bounds=link.table.bounds))
+
+    return EnforcedReading(declared.agents, declared.start, step, declared.spawn_call)
+
+
+# --- the findings: called once for a project; their texts are in `data/findings.toml`
 
 find: Final = FindingTexts("policy.hosts.pikuri")
+
+
+def _findings(host: Host, registered: Registered, span: Span) -> Iterator[Finding]:
+    """Yield the findings about a host; *span* is the place of those without another."""
+    if host.confirmer is Confirmer.AUTO_APPROVE:
+        yield find("pikuri-auto-approve", host.spans.get("confirmer", span))
+    tools = (*registered.tools, *registered.sub_agent_tools)
+    if isinstance(host.workspace, AllowAll):
+        yield find("pikuri-no-bounds", host.spans.get("workspace", span), case="all")
+    elif host.workspace is None:
+        opening = next((tool for tool in tools if tool.name in FILES), None)
+        if opening is not None:
+            yield find("pikuri-no-bounds", opening.span or span, case="none", tool=opening.name)
+    for tool in tools:
+        if tool.name == "bash" and tool.sandbox is ToolSandbox.NONE:
+            yield find("pikuri-no-sandbox", tool.span)
+    own = {tool.name for tool in registered.tools}
+    for persona in registered.personas:
+        name, beyond = persona.name, [t for t in registered.tools_of(persona.name) if t not in own]
+        if beyond:
+            shown, at = ", ".join(f"`{tool}`" for tool in beyond), persona.span_of(beyond[0])
+            yield find("pikuri-beyond-parent", at, persona=name, tools=shown, host=host.name)
+        if persona.needs_temp_workspace:
+            yield find("pikuri-temp-workspace", persona.span, persona=name)
+    named = {name for persona in registered.personas for name in persona.tool_names}
+    for tool in registered.sub_agent_tools:
+        if tool.name not in named:
+            yield find("pikuri-unused-pool", tool.span, tool=tool.name)
+    report = trifecta(host, registered)
+    if report.tree_verdict is not TrifectaVerdict.SILENT:
+        chain = ">".join(report.worst_path)
+        at = host.spans.get("register", span)
+        first_line = Span(at.source, at.start, at.start + len(at.text.split("\n", 1)[0]))
+        loud = report.tree_verdict is TrifectaVerdict.LOUD
+        yield find("pikuri-trifecta-loud" if loud else "pikuri-trifecta", first_line, chain=chain)
+
+
+# --- what is Pikuri's own: versions
+
+# The sub-agent of versions up to 0.0.3.
+SUB_AGENT: Final = "sub_agent"
 refused: Final = ErrorTexts("pikuri")
 
 
@@ -69,10 +268,114 @@ class PikuriProfile(HostVersion):
     @property
     def spawn_tool(self) -> str:
         """The name of the tool that starts agents."""
-        return str(SPAWN_NAMES["pikuri" if self.has_personas else "pikuri<=0.0.3"])
+        return str(TOOLS["spawning"]["pikuri" if self.has_personas else "pikuri<=0.0.3"])
 
 
 NEWEST: Final = PikuriProfile((0, 1, 0))
+
+
+# --- the workspace: the folders that bound tools
+
+
+def _full(path: str, root: str) -> str:
+    full = posixpath.normpath(path if path.startswith("/") else f"{root}/{path}")
+    return "/" + full.lstrip("/")
+
+
+def _folder(path: str) -> str:
+    return _full(path, "/")
+
+
+def _folders(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(_folder, paths))
+
+
+def _targets(links: Mapping[str, str]) -> dict[str, str]:
+    """Return *links* as absolute paths, shorter links first, since paths resolve from the start."""
+    full = ((_folder(link), target) for link, target in sorted(links.items()))
+    return {link: _full(target, posixpath.dirname(link)) for link, target in full}
+
+
+@frozen
+class Filesystem:
+    """The folders that bound tools, as absolute paths. Relative paths start at `project_root`.
+
+    *links* has the targets of symbolic links, since no file is opened here.
+    """
+
+    project_root: str = field(converter=_folder)  # read and written
+    readable: tuple[str, ...] = field(default=(), converter=_folders)
+    writable: tuple[str, ...] = field(default=(), converter=_folders)  # and read
+    links: Mapping[str, str] = field(factory=dict, converter=_targets, hash=False)
+
+    def roots(self, *, write: bool) -> tuple[str, ...]:
+        """Return the folders that may be written, or read, and the targets of their links."""
+        written = (self.project_root, *self.writable)
+        named = written if write else (*written, *self.readable)
+        led_to = (real for root in named if (real := self._real(root)) is not None)
+        return tuple(dict.fromkeys((*named, *led_to)))
+
+    def decide(self, path: str, *, write: bool) -> Effect:
+        """Return ALLOW if *path* is in the folders, with ``..`` and links resolved; else DENY."""
+        full = _full(path, self.project_root)
+        real, roots = self._real(full), self.roots(write=write)
+        if not path or "\0" in path or real is None:
+            return Effect.DENY
+        inside = all(any(_below(one, root) for root in roots) for one in (full, real))
+        return Effect.ALLOW if inside else Effect.DENY
+
+    def _real(self, path: str) -> str | None:
+        """Return *path* with its links resolved, None if they form a circle."""
+        for _ in range(limits.LINKS):
+            link = next((link for link in self.links if _below(path, link)), None)
+            if link is None:
+                return path
+            path = _full(self.links[link] + path[len(link) :], "/")
+        return None
+
+
+@frozen
+class AllowAll:
+    """A workspace without bounds on files; a finding reports it."""
+
+    def decide(self, path: str, *, write: bool) -> Effect:  # noqa: ARG002  # as a Filesystem
+        """Return ALLOW for every valid path."""
+        return Effect.ALLOW if path and "\0" not in path else Effect.DENY
+
+
+Workspace = Filesystem | AllowAll
+
+
+def _below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+# --- what a host registers: tools and personas
+
+
+class ToolSandbox(enum.Enum):
+    """The sandbox in which commands of a tool run."""
+
+    NONE = "none"
+    BUBBLEWRAP = "bubblewrap"
+
+
+class Confirmer(enum.Enum):
+    """Who confirms calls. Each call is confirmed separately."""
+
+    TERMINAL = "terminal"
+    AUTO_APPROVE = "auto_approve"  # `--yolo`
+
+
+def confirmation(
+    confirmer: Confirmer, tool: str, *, exists: bool = False, identical: bool = False
+) -> Effect:
+    """Return the effect of a call of *tool* that the workspace allows.
+
+    A person confirms every command, and each write that replaces a file by other content; no edit.
+    """
+    confirmed = tool == "bash" or (tool == "write" and exists and not identical)
+    return Effect.ASK if confirmed and confirmer is Confirmer.TERMINAL else Effect.ALLOW
 
 
 class Untrusted(Grade):
@@ -154,142 +457,15 @@ NONE: Final = TrifectaLegs()
 
 
 @frozen
-class AgentNode:
-    """An agent with the agents that it may start."""
+class Tool:
+    """One tool."""
 
     name: str
-    legs: TrifectaLegs = NONE  # of all its tools
-    children: tuple[AgentNode, ...] = ()
-    channel: Payload = (
-        Payload.UNREVIEWED
-    )  # whether a person reviews the data that it sends to children
-
-
-@frozen
-class TrifectaReport:
-    """The verdicts on a host. They decide no call."""
-
-    verdict: TrifectaVerdict  # of the root alone
-    tree_verdict: TrifectaVerdict  # the worst verdict of all agents, reports of children included
-    worst_path: tuple[str, ...]  # the chain of the agent with that verdict
-
-
-def walk(node: AgentNode) -> TrifectaReport:
-    """Return the verdicts on *node* and the agents below it."""
-    path, legs = max(_walk(node, (node.name,)), key=lambda one: one[1].verdict)
-    return TrifectaReport(node.legs.verdict, legs.verdict, path)
-
-
-def _through_channels(node: AgentNode) -> TrifectaLegs:
-    found = NONE
-    for child in node.children:
-        legs = (child.legs | _through_channels(child)).relabel_inbound()
-        found |= legs.cap_payload_review(node.channel)
-    return found
-
-
-def _walk(node: AgentNode, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], TrifectaLegs]]:
-    yield path, node.legs | _through_channels(node)
-    for child in node.children:
-        yield from _walk(child, (*path, child.name))
-
-
-def _full(path: str, root: str) -> str:
-    full = posixpath.normpath(path if path.startswith("/") else f"{root}/{path}")
-    return "/" + full.lstrip("/")
-
-
-def _folder(path: str) -> str:
-    return _full(path, "/")
-
-
-def _folders(paths: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(_folder, paths))
-
-
-def _targets(links: Mapping[str, str]) -> dict[str, str]:
-    """Return *links* as absolute paths, shorter links first, since paths resolve from the start."""
-    full = ((_folder(link), target) for link, target in sorted(links.items()))
-    return {link: _full(target, posixpath.dirname(link)) for link, target in full}
-
-
-@frozen
-class Filesystem:
-    """The folders that bound tools, as absolute paths. Relative paths start at `project_root`.
-
-    *links* has the targets of symbolic links, since no file is opened here.
-    """
-
-    project_root: str = field(converter=_folder)  # read and written
-    readable: tuple[str, ...] = field(default=(), converter=_folders)
-    writable: tuple[str, ...] = field(default=(), converter=_folders)  # and read
-    links: Mapping[str, str] = field(factory=dict, converter=_targets, hash=False)
-
-    def roots(self, *, write: bool) -> tuple[str, ...]:
-        """Return the folders that may be written, or read, and the targets of their links."""
-        written = (self.project_root, *self.writable)
-        named = written if write else (*written, *self.readable)
-        led_to = (real for root in named if (real := self._real(root)) is not None)
-        return tuple(dict.fromkeys((*named, *led_to)))
-
-    def decide(self, path: str, *, write: bool) -> Effect:
-        """Return ALLOW if *path* is in the folders, with ``..`` and links resolved; else DENY."""
-        full = _full(path, self.project_root)
-        real, roots = self._real(full), self.roots(write=write)
-        if not path or "\0" in path or real is None:
-            return Effect.DENY
-        inside = all(any(_below(one, root) for root in roots) for one in (full, real))
-        return Effect.ALLOW if inside else Effect.DENY
-
-    def _real(self, path: str) -> str | None:
-        """Return *path* with its links resolved, None if they form a circle."""
-        for _ in range(limits.LINKS):
-            link = next((link for link in self.links if _below(path, link)), None)
-            if link is None:
-                return path
-            path = _full(self.links[link] + path[len(link) :], "/")
-        return None
-
-
-@frozen
-class AllowAll:
-    """A workspace without bounds on files; a finding reports it."""
-
-    def decide(self, path: str, *, write: bool) -> Effect:  # noqa: ARG002  # as a Filesystem
-        """Return ALLOW for every valid path."""
-        return Effect.ALLOW if path and "\0" not in path else Effect.DENY
-
-
-Workspace = Filesystem | AllowAll
-
-
-def _below(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")
-
-
-class ToolSandbox(enum.Enum):
-    """The sandbox in which commands of a tool run."""
-
-    NONE = "none"
-    BUBBLEWRAP = "bubblewrap"
-
-
-class Confirmer(enum.Enum):
-    """Who confirms calls. Each call is confirmed separately."""
-
-    TERMINAL = "terminal"
-    AUTO_APPROVE = "auto_approve"  # `--yolo`
-
-
-def confirmation(
-    confirmer: Confirmer, tool: str, *, exists: bool = False, identical: bool = False
-) -> Effect:
-    """Return the effect of a call of *tool* that the workspace allows.
-
-    A person confirms every command, and each write that replaces a file by other content; no edit.
-    """
-    confirmed = tool == "bash" or (tool == "write" and exists and not identical)
-    return Effect.ASK if confirmed and confirmer is Confirmer.TERMINAL else Effect.ALLOW
+    sub_agents_only: bool = False  # whether only personas may have it (`add_sub_agent_tool`)
+    server: str = ""  # the server that offers it; personas cannot have its tools
+    legs: TrifectaLegs | None = None  # None if it declares none
+    sandbox: ToolSandbox = ToolSandbox.NONE
+    span: Span | None = field(default=None, eq=False, repr=False)
 
 
 # The steps of a persona that states none.
@@ -341,25 +517,6 @@ def bundled(profile: PikuriProfile = NEWEST) -> dict[str, Persona]:
     miner = shipped["FILE_MINER"]
     listing = ("file_list",) if profile.lists_files else ()
     return {**shipped, "FILE_MINER": evolve(miner, tool_names=(*listing, *miner.tool_names))}
-
-
-# The constants of shipped personas.
-BUNDLED: Final = tuple(TOOLS["personas"])
-
-# Shipped persona -> the tools that it must not have.
-EXCLUDED: Final = {name: frozenset(tools) for name, tools in TOOLS["excluded"].items()}
-
-
-@frozen
-class Tool:
-    """One tool."""
-
-    name: str
-    sub_agents_only: bool = False  # whether only personas may have it (`add_sub_agent_tool`)
-    server: str = ""  # the server that offers it; personas cannot have its tools
-    legs: TrifectaLegs | None = None  # None if it declares none
-    sandbox: ToolSandbox = ToolSandbox.NONE
-    span: Span | None = field(default=None, eq=False, repr=False)
 
 
 @frozen
@@ -496,6 +653,50 @@ def available_agents(registered: Registered) -> str:
     return "\n".join(f"{persona.name}: {persona.description}" for persona in registered.personas)
 
 
+# --- the trifecta: a verdict that decides no call
+
+
+@frozen
+class AgentNode:
+    """An agent with the agents that it may start."""
+
+    name: str
+    legs: TrifectaLegs = NONE  # of all its tools
+    children: tuple[AgentNode, ...] = ()
+    channel: Payload = (
+        Payload.UNREVIEWED
+    )  # whether a person reviews the data that it sends to children
+
+
+@frozen
+class TrifectaReport:
+    """The verdicts on a host. They decide no call."""
+
+    verdict: TrifectaVerdict  # of the root alone
+    tree_verdict: TrifectaVerdict  # the worst verdict of all agents, reports of children included
+    worst_path: tuple[str, ...]  # the chain of the agent with that verdict
+
+
+def walk(node: AgentNode) -> TrifectaReport:
+    """Return the verdicts on *node* and the agents below it."""
+    path, legs = max(_walk(node, (node.name,)), key=lambda one: one[1].verdict)
+    return TrifectaReport(node.legs.verdict, legs.verdict, path)
+
+
+def _through_channels(node: AgentNode) -> TrifectaLegs:
+    found = NONE
+    for child in node.children:
+        legs = (child.legs | _through_channels(child)).relabel_inbound()
+        found |= legs.cap_payload_review(node.channel)
+    return found
+
+
+def _walk(node: AgentNode, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], TrifectaLegs]]:
+    yield path, node.legs | _through_channels(node)
+    for child in node.children:
+        yield from _walk(child, (*path, child.name))
+
+
 _SERVER: Final = TrifectaLegs(**TOOLS["server"])
 
 # Tool -> its legs, if it declares none.
@@ -527,107 +728,7 @@ def trifecta(host: Host, done: Registered) -> TrifectaReport:
     return walk(node(host.name, (*done.tools, *done.server_tools), children))
 
 
-# Stands for the folder that a persona gets at each start.
-TEMP: Final = "/@temp"
-
-# The tools that the folders of a workspace bound.
-FILES: Final = frozenset({*TOOLS["reading"], *TOOLS["writing"]})
-
-
-def dialect(host: Host, workspace: Workspace | None) -> Dialect:
-    """Return the dialect of the host: names are exact."""
-    names = Dialect(
-        str(host.profile),
-        arguments={
-            **arguments_of(TOOLS["arguments"]),
-            host.profile.spawn_tool: Argument(ArgumentKind.TEXT, ("name",)),
-        },
-    )
-    if not isinstance(workspace, Filesystem):
-        return names
-    links = tuple(sorted((link, to.rstrip("/")) for link, to in workspace.links.items()))
-    return evolve(names, cwd=workspace.project_root.rstrip("/"), links=links)
-
-
-def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer) -> Iterator[Entry]:
-    """Yield the entries of a tool for the agents that have it."""
-    name, place = tool.name, place_of(tool.span)
-    effect = confirmation(confirmer, name, exists=True)
-    if not isinstance(workspace, Filesystem) or name not in FILES:
-        yield Entry(name, effect, rule=name, place=place)
-        return
-    for root in workspace.roots(write=name in TOOLS["writing"]):
-        pattern = Pattern.of(PatternKind.PATH, [root.rstrip("/"), Gap.DEEP])
-        below = f"{name}({root.rstrip('/')}/**)"
-        yield Entry(name, effect, pattern, rule=below, place=place)
-    yield Entry(name, Effect.DENY, rule=f"{name} (elsewhere)", place=place)
-
-
-def _pool(
-    host: Host, tools: Iterable[Tool], extra: Iterable[Entry] = (), *, temp: bool = False
-) -> RuleSet:
-    workspace = Filesystem(TEMP) if temp else host.workspace
-    entries = [entry for tool in tools for entry in _tool_entries(tool, workspace, host.confirmer)]
-    return RuleSet((*entries, *extra), Effect.DENY, dialect(host, workspace), Reason.UNAVAILABLE)
-
-
-def _spawn_entries(host: Host, done: Registered) -> Iterator[Entry]:
-    """Yield an entry for each agent that the host may start."""
-    spawn = host.profile.spawn_tool
-    for persona in done.personas:
-        pattern, place = Pattern.exactly(persona.name), place_of(persona.span)
-        yield Entry(spawn, Effect.ALLOW, pattern, rule=f"{spawn}({persona.name})", place=place)
-    if done.snapshot is not None:
-        yield Entry(spawn, Effect.ALLOW, rule=SUB_AGENT)
-
-
-def _persona_rules(host: Host, persona: Persona) -> RuleSet:
-    """Return the rule set of a persona: the exact names in its list."""
-    entries = (
-        Entry(tool, Effect.ALLOW, rule=tool, place=place_of(persona.span_of(tool)))
-        for tool in persona.tool_names
-    )
-    return RuleSet(tuple(entries), Effect.DENY, dialect(host, host.workspace), Reason.UNAVAILABLE)
-
-
-def declared_reading(host: Host, done: Registered) -> Attenuated:
-    """Return the reading in which the pools of the host bound each persona, with its list.
-
-    Folders and confirmer are part of the pools, so all agents share them.
-    """
-    links = (host.name,)
-    use = _pool(host, (*done.tools, *done.server_tools), _spawn_entries(host, done))
-    pools = _pool(host, (*done.tools, *done.sub_agent_tools))
-    own, handed_on = (Ceiling.of([LinkedRules(rules, links)]) for rules in (use, pools))
-    tables = {host.name: Table(own, handed_on, Bounds(depth=1))}
-    for persona in done.personas:
-        tables[persona.name] = Table.of(_persona_rules(host, persona), link=persona.name)
-    if done.snapshot is not None:
-        kept = [tool for tool in done.tools if tool.name in done.snapshot]
-        tables[SUB_AGENT] = Table.of(_pool(host, kept), link=SUB_AGENT)
-    spawn = host.profile.spawn_tool
-    calls = {agent: (spawn, {"name": agent}) for agent in tables}
-    return Attenuated(tables, calls=calls)
-
-
-def enforced_reading(host: Host, done: Registered) -> EnforcedReading:
-    """Return the enforced reading: as declared, but personas may get a new folder at each start."""
-    declared = declared_reading(host, done)
-
-    def step(parent: Link, agent: str) -> Link:
-        if parent.depth:
-            raise SpawnDenied(agent, parent.name, "depth")
-        link = declared.step(parent, agent)
-        persona = next((p for p in done.personas if p.name == agent), None)
-        if persona is None or not persona.needs_temp_workspace:
-            return link
-        pools = _pool(host, (*done.tools, *done.sub_agent_tools), temp=True)
-        named = evolve(_persona_rules(host, persona), dialect=pools.dialect)
-        parts = [LinkedRules(pools, (host.name,)), LinkedRules(named, (agent,))]
-        return evolve(link, table=Table(Ceiling.of(parts), bounds=link.table.bounds))
-
-    return EnforcedReading(declared.agents, declared.start, step, declared.spawn_call)
-
+# --- the file
 
 # First key of a registration -> its other keys.
 _REGISTRATIONS: Final = {
@@ -637,43 +738,6 @@ _REGISTRATIONS: Final = {
     "personas": (),
 }
 _PERSONA: Final = "name description tool_names system_prompt max_steps needs_temp_workspace".split()
-
-
-def load(tree: Tree) -> tuple[Project, ...]:
-    """Return the project of every ``pikuri.host.yaml`` below *tree*."""
-    files = (path for path in tree.paths() if path.rpartition("/")[2] == HOST_FILE)
-    return tuple(_loaded(tree, path) for path in files)
-
-
-def _loaded(tree: Tree, path: str) -> Project:
-    root = path.rpartition("/")[0]
-    try:
-        return project(tree.source(path), root)
-    except PolicyError as error:
-        nothing, why = Attenuated({}), "nothing of the host is in force"
-        found = Finding.of(error, "pikuri-unreadable-host", consequence=why)
-        files = (ReadFile(path, "host"),)
-        return Project(HOST, str(NEWEST), root, (), nothing, {}, nothing, files, found)
-
-
-def project(source: Source, root: str = "") -> Project:
-    """Return the project of one file; raise HostErrors for any mistake."""
-    host = read_host(source)
-    done = configure(host)
-    declared = declared_reading(host, done)
-    spans = {persona.name: persona.span for persona in done.personas}
-    return Project(
-        host=HOST,
-        profile=str(host.profile),
-        root=root,
-        agents=agent_entries(declared.tables, spans),
-        starts=(host.name,),
-        attenuated=declared,
-        enforced=enforced_reading(host, done),
-        files=(ReadFile(source.name, "host"),),
-        findings=tuple(_findings(host, done, source.whole())),
-        tool_classes=tool_classes(TOOLS["classes"]),
-    )
 
 
 def read_host(source: Source) -> Host:
@@ -734,7 +798,7 @@ def _persona(item: Node, fields: Fields, name: str, profile: PikuriProfile) -> P
     if isinstance(item, ScalarNode):
         if shipped := bundled(profile).get(str(item.value)):
             return evolve(shipped, span=item.span)
-        known = ", ".join(f"`{name}`" for name in BUNDLED)
+        known = ", ".join(f"`{name}`" for name in TOOLS["personas"])
         help_ = f"known are {known}; any other is written out"
         fields.note(f"there is no bundled persona {cite(item.raw)}", item.span, help_)
         return None
@@ -797,38 +861,3 @@ def _legs(fields: Fields) -> TrifectaLegs | None:
         help_ = "" if keys.get(missing) else f"write `{missing}` too"
         keys.errors.append(HostError(error.kind, error.message, keys.span(""), help=help_))
         return None
-
-
-def _findings(host: Host, done: Registered, span: Span) -> Iterator[Finding]:
-    """Yield the findings about a host; *span* is the place of those without another."""
-    if host.confirmer is Confirmer.AUTO_APPROVE:
-        yield find("pikuri-auto-approve", host.spans.get("confirmer", span))
-    tools = (*done.tools, *done.sub_agent_tools)
-    if isinstance(host.workspace, AllowAll):
-        yield find("pikuri-no-bounds", host.spans.get("workspace", span), case="all")
-    elif host.workspace is None:
-        opening = next((tool for tool in tools if tool.name in FILES), None)
-        if opening is not None:
-            yield find("pikuri-no-bounds", opening.span or span, case="none", tool=opening.name)
-    for tool in tools:
-        if tool.name == "bash" and tool.sandbox is ToolSandbox.NONE:
-            yield find("pikuri-no-sandbox", tool.span)
-    own = {tool.name for tool in done.tools}
-    for persona in done.personas:
-        name, beyond = persona.name, [t for t in done.tools_of(persona.name) if t not in own]
-        if beyond:
-            shown, at = ", ".join(f"`{tool}`" for tool in beyond), persona.span_of(beyond[0])
-            yield find("pikuri-beyond-parent", at, persona=name, tools=shown, host=host.name)
-        if persona.needs_temp_workspace:
-            yield find("pikuri-temp-workspace", persona.span, persona=name)
-    named = {name for persona in done.personas for name in persona.tool_names}
-    for tool in done.sub_agent_tools:
-        if tool.name not in named:
-            yield find("pikuri-unused-pool", tool.span, tool=tool.name)
-    report = trifecta(host, done)
-    if report.tree_verdict is not TrifectaVerdict.SILENT:
-        chain = ">".join(report.worst_path)
-        at = host.spans.get("register", span)
-        first_line = Span(at.source, at.start, at.start + len(at.text.split("\n", 1)[0]))
-        loud = report.tree_verdict is TrifectaVerdict.LOUD
-        yield find("pikuri-trifecta-loud" if loud else "pikuri-trifecta", first_line, chain=chain)

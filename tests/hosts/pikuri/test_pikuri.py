@@ -22,9 +22,8 @@ from policy.files.trees import Memory
 from policy.hosts import pikuri
 from policy.hosts.fields import HostError, HostErrors
 from policy.hosts.pikuri.host import (
-    EXCLUDED,
     NONE,
-    SPAWN_NAMES,
+    TOOLS,
     AgentNode,
     AllowAll,
     Confirmer,
@@ -108,7 +107,7 @@ def test_p22_p23_p29_bundled_personas_by_version() -> None:
 def test_p24_p25_bundled_personas_exclude_what_they_are_for() -> None:
     for version in ("0.0.4", "0.0.7", "0.1.0"):
         for name, persona in bundled(PikuriProfile.of(version)).items():
-            assert EXCLUDED[name].isdisjoint(persona.tool_names)
+            assert set(TOOLS["excluded"][name]).isdisjoint(persona.tool_names)
 
 
 def test_p27_a_persona_needs_no_tool_to_be_defined() -> None:
@@ -158,7 +157,7 @@ def test_p15_p18_the_personas_are_listed_and_each_host_names_the_tool_that_start
     done = configure(host(PersonaSet((Persona("m", "mines"), Persona("n", "reads")))))
 
     assert available_agents(done) == "m: mines\nn: reads"
-    assert (SPAWN_NAMES["pikuri"], SPAWN_NAMES["claude-code"]) == ("agent", "Task")
+    assert (TOOLS["spawning"]["pikuri"], TOOLS["spawning"]["claude-code"]) == ("agent", "Task")
 
 
 def test_p37_a_name_is_there_once_in_a_host() -> None:
