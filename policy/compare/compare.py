@@ -45,20 +45,30 @@ _NONE: Final[tuple[tuple[()], ...]] = ((),) * 6
 
 
 _MEANINGS: Final[WeakKeyDictionary[Row, Key]] = WeakKeyDictionary()
+_LINES: Final[WeakKeyDictionary[Row, Key]] = WeakKeyDictionary()
 
 
 def meaning(row: Row) -> Key:
     """Return a key of all that determines what *row* grants to every call."""
     found = _MEANINGS.get(row)
     if found is None:
-        dialect = row.ruleset.dialect
-        alone = row.argument.kind not in _OPENING and not dialect.links
-        beside = dialect if alone else (row.ruleset, dialect.links and _opens(row))
+        rules, dialect = row.ruleset, row.ruleset.dialect
+        beside: object = dialect
+        if row.argument.kind in _OPENING or dialect.links:
+            files = [_lines(rules.row(tool)) for tool in dialect.shell.files.opening]
+            beside = dialect, rules.default, rules.default_reason, _opens(row), tuple(files)
+        found = _MEANINGS[row] = Key((_lines(row), beside))
+    return found
+
+
+def _lines(row: Row) -> Key:
+    """Return a key of the lines of *row*, and of the arguments that they are about."""
+    found = _LINES.get(row)
+    if found is None:
         forms = tuple([entry.form for entry in row.default.entries])
         default = row.default.effect, row.default.reason, forms
-        said = _columns(row.entries)
         inputs = row.inputs is not None if _is_alone(row) else row.inputs
-        found = _MEANINGS[row] = Key((said, default, beside, row.argument, inputs))
+        found = _LINES[row] = Key((_columns(row.entries), default, row.argument, inputs))
     return found
 
 

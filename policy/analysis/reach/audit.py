@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 from typing import Final
 
 from policy.analysis.reach.chains import ComparedChains
-from policy.analysis.reach.privileges import AtMost, ToolAccess, at_most, tool_access
+from policy.analysis.reach.privileges import AtMost, KnownGrants, ToolAccess, at_most, tool_access
 from policy.analysis.reach.worklist import (
     MANY_CHAINS,
     Reach,
@@ -145,7 +145,7 @@ def audit(workspace: Workspace) -> Audit:
 
 
 def _audit(project: Project, known: Known) -> ProjectAudit:
-    gaps, most = Gaps(project, known), _Most()
+    gaps, most = Gaps(project, known), KnownGrants()
     declared = real = reach(project, project.attenuated, alone=project.asides)
     if not meet_equal_tables(project.attenuated, project.enforced):
         real = reach(project, project.enforced, alone=project.asides)
@@ -189,7 +189,7 @@ def _position(project: Project, chain: Chain) -> AuditPosition:
 def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[ToolAccess]]]:
     """Return permission mode -> agents with equal access -> that access, as enforced."""
     found: dict[str, dict[tuple[str, ...], list[ToolAccess]]] = {}
-    known = _Most()
+    known: KnownGrants = {}
     run = project.tool_classes["run"][0]
     for each in (project, *project.modes.values()):
         if not each.mode:
@@ -221,18 +221,11 @@ def _runs_read_only(project: Project, table: Table) -> bool:
     return free and unruled.effect is not Effect.ALLOW
 
 
-# The words of the rules of an agent -> the most that it may do.
-_Most = dict[object, tuple[AtMost, ...]]
-
-
-def _most(agent: str, found: Reach, known: _Most) -> tuple[AtMost, ...]:
+def _most(agent: str, found: Reach, known: KnownGrants) -> tuple[AtMost, ...]:
     """Return the most that *agent* may do, over chains that were followed and others."""
     tables = [chain.table for chain in found.widest.get(agent, ())]
     tables += [found.most[agent]] if agent in found.most else []
-    key = tuple(tuple(part.rules.worded for part in table.use.parts) for table in tables)
-    if key not in known:
-        known[key] = at_most(tables)
-    return known[key]
+    return at_most(tables, known)
 
 
 @frozen

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 from policy.analysis.no_command import why_no_command
 from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, representatives
@@ -20,6 +20,7 @@ from policy.core import expressions as re
 from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.memory import Key
 from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze, is_stars, named, tokens_of
 from policy.patterns.search import fresh_character
 from policy.patterns.tokens import OneOf
@@ -60,16 +61,41 @@ class AtMost:
     why: tuple[str, ...] = ()  # why the grants are not exact; empty if they are
 
 
-def at_most(positions: Sequence[Table]) -> tuple[AtMost, ...]:
-    """Return the most that an agent with these *positions* may do, by tool."""
+# A row -> a key of its words; tool and rows of all positions -> the most that they grant.
+KnownGrants = dict[object, Any]
+
+
+def at_most(positions: Sequence[Table], known: KnownGrants | None = None) -> tuple[AtMost, ...]:
+    """Return the most that an agent with these *positions* may do, by tool.
+
+    *known* holds the results so far: most agents of a project have equal rows for most tools.
+    """
+    known = {} if known is None else known
     tools: dict[str, str] = {}
     for table in positions:
         for tool, glob in _tools_of(table):
             tools.setdefault(tool, glob)
-    return tuple(
-        _Tool(tool, [table.lookup(tool) for table in positions]).at_most(glob)
-        for tool, glob in tools.items()
-    )
+    found = []
+    for tool, glob in tools.items():
+        # Equal positions -> the number and the lookup of the first.
+        firsts: dict[object, tuple[int, Lookup]] = {}
+        for number, table in enumerate(positions):
+            lookup = table.lookup(tool)
+            reason = None if lookup.constant is None else lookup.constant.reason
+            rows = tuple([known.get(row) or _words(row, known) for row, _ in lookup.rows])
+            firsts.setdefault((lookup.floor, reason, rows), (number, lookup))
+        key = tool, glob, tuple([(number, said) for said, (number, _) in firsts.items()])
+        if key not in known:
+            known[key] = _Tool(tool, firsts.values()).at_most(glob)
+        found.append(known[key])
+    return tuple(found)
+
+
+def _words(row: Row, known: KnownGrants) -> Key:
+    entries = tuple([(e.pattern, e.effect, e.field, e.rule, e.form) for e in row.entries])
+    default = row.default.effect, row.default.reason
+    found = known[row] = Key((entries, default, id(row.ruleset.dialect)))
+    return found
 
 
 def _tools_of(table: Table) -> Iterator[tuple[str, str]]:
@@ -141,15 +167,16 @@ _Order = dict[Pattern, int]
 
 
 class _Tool:
-    """One tool at all positions of an agent."""
+    """One tool at the positions of an agent that differ, by number."""
 
-    def __init__(self, tool: str, positions: Sequence[Lookup]) -> None:
+    def __init__(self, tool: str, positions: Iterable[tuple[int, Lookup]]) -> None:
         self._tool = tool
         self._why: dict[str, None] = {}
         # Pattern -> the first rule that has it.
         self._rules: dict[Pattern, str] = {}
         self._positions = [
-            (lookup, [(row, self._order(row)) for row, _ in lookup.rows]) for lookup in positions
+            (number, lookup, [(row, self._order(row)) for row, _ in lookup.rows])
+            for number, lookup in positions
         ]
         self._wider: _Related = {}
         self._overlapping: _Related = {}
@@ -209,7 +236,7 @@ class _Tool:
     def _best(self, pattern: Pattern | None) -> MostGranted:
         """Return the grant of calls whose narrowest pattern is *pattern*; None is no pattern."""
         grants = []
-        for number, (lookup, rows) in enumerate(self._positions):
+        for number, lookup, rows in self._positions:
             outcomes: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
             if lookup.constant is not None:
                 outcomes = [(lookup.constant.effect, lookup.constant.reason)]
