@@ -20,7 +20,7 @@ from policy.compare.commands import CommandPair, auto_allowed_differences
 from policy.compare.lists import by_rules, denies_all, grants_whole
 from policy.compare.opening import opening_differences
 from policy.compare.pair import ToolPair
-from policy.compare.paths import formed_commands, formed_paths, unnamed_differences
+from policy.compare.paths import formed_commands, unnamed_differences
 from policy.compare.samples import sampled_differences
 from policy.compare.simple import Steps
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects, signature
@@ -346,7 +346,6 @@ def _of_paths(
 ) -> Iterator[Difference]:
     """Yield every difference of paths; *effects* are the changes found so far."""
     yield from pair.differences()
-    yield from formed_paths(pair)
     if DIFFERENT_KINDS not in why:  # or the letters of a folder are the least of it
         yield from unnamed_differences(pair, set(effects))
 

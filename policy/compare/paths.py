@@ -1,4 +1,4 @@
-"""Paths that hosts read in several ways: in other letters than a folder's own, or behind a link."""
+"""Paths in other letters than a folder's own, and commands of which the form of a rule decides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policy.compare.pair import ToolPair
 from policy.compare.witness import Difference
 from policy.core.effect import Effect
 from policy.core.values import evolve
-from policy.patterns.pattern import Meet, Pattern, PatternKind
+from policy.patterns.pattern import Pattern
 from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token, folded
 from policy.tables.calls import case_variant
 from policy.tables.dialect import Dialect
@@ -19,7 +19,7 @@ from policy.tables.row import Row
 from policy.tables.ruleset import Form
 from policy.tables.table import Lookup
 
-__all__ = ["formed_commands", "formed_paths", "left_behind", "unnamed_differences"]
+__all__ = ["formed_commands", "left_behind", "unnamed_differences"]
 
 
 _Forms = dict[Pattern, set[tuple[Effect, Form]]]
@@ -41,21 +41,6 @@ def formed_commands(pair: ToolPair) -> Iterator[Difference]:
                 text = f"{mover}; {reading(shell)} {WORD}"
                 if any(file.adrift for file in read_alike(text, shell).redirections):
                     yield from _changed(pair, text)
-
-
-def formed_paths(pair: ToolPair) -> Iterator[Difference]:
-    """Yield differences of files behind links that rules match by one pattern, in other forms."""
-    links = pair.shape.dialect.links
-    if not links:
-        return
-    for pattern in _reformed(*map(_forms, map(_rows, pair.lookups))):
-        for name, target in links:
-            for folder in (name, target):
-                both = Meet.of(pattern, Pattern.of(PatternKind.PATH, [folder, Gap.DEEP]))
-                text = both.witness()
-                if text is not None:
-                    behind = text.removeprefix(folder)
-                    yield from _changed(pair, name + behind)
 
 
 def _rows(lookup: Lookup) -> list[Row]:

@@ -572,11 +572,7 @@ def simple_differences(
     asks = {row.ruleset.dialect.asks for row in rows}
     shells = {row.ruleset.dialect.shell for row in rows}
     decides_more = any(row.has_parameters for row in rows) or any(
-        not shell.wrapping.names
-        or any((shell.wrapping.granting.known, shell.programs, shell.variables.harmless))
-        or shell.reader
-        or shell.whole
-        for shell in shells
+        shell.reader or shell.whole or not shell.wrapping.names for shell in shells
     )
     if not left or len(asks) != 1 or decides_more:
         return left

@@ -22,6 +22,7 @@ from policy.commands.reader import (
     UNSEEN,
     Command,
     Redirection,
+    in_home,
     is_plain,
     read_command,
 )
@@ -57,6 +58,7 @@ def test_a_simple_command_is_one_part_as_it_stands(text: str) -> None:
     command = read_command(text, SHELL)
     assert [part.text for part in command.parts] == [text]
     assert _grantable(command)
+    assert not command.parts[0].harmless  # a host with a reader of its own may know better
     assert command.redirections == ()
 
 
@@ -627,6 +629,7 @@ def test_a_file_is_in_the_home_folder_where_the_host_takes_that_variable(
     word = Word(plain, plain, literal=False, known=known, vetted=vetted)
     files = [home, None] if home else [None]
     assert targets_of(word, writes=writes) == [Redirection(name, writes) for name in files]
+    assert in_home(home or "", "/h") == ("/h/f" if home else "")
 
 
 # --- no parts, odd characters, size -------------------------------------------------
@@ -693,8 +696,10 @@ def test_deciding_a_long_command_is_linear(name: str) -> None:
 def test_a_command_of_too_many_pieces_is_not_vouched_for(monkeypatch) -> None:
     text = "a;" * 1_000 + "rm x"
     assert _grantable(read_command(text, SHELL))
-    monkeypatch.setattr(limits, "COMMAND_PIECES", 1_000)
+    assert not read_command("; " * 1_000, SHELL).ambiguities
+    monkeypatch.setattr(limits, "COMMAND_PIECES", 900)
     assert not _grantable(read_command(text, SHELL))
+    assert read_command("; " * 1_000, SHELL).unread
 
 
 def test_reading_ends_where_a_substitution_does() -> None:

@@ -339,6 +339,10 @@ def test_arguments_of_different_kinds_are_not_compared() -> None:
     assert not comparison.exact
     assert "Task: some rules read their calls otherwise than others do" in comparison.why
     assert not table("allow Task(a)") <= _other_kind()
+    # A call that is denied by the one kind and allowed by the other is told all the same.
+    found = differences(table("allow Task"), _other_kind())
+    assert ("Task", ALLOW, DENY) in [(tool, *effects) for tool, _, *effects in _shown(found)]
+    assert all(was is not now for *_, was, now in _shown(found))
 
 
 def test_commands_that_two_shells_read_differently_are_not_compared_in_silence() -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+from functools import reduce
+from operator import and_
+
+import pytest
 
 from policy.compare.auto_allowed import ACTED_ON
 from policy.compare.lists import ListSide, Sides, View
@@ -11,7 +15,9 @@ from policy.compare.simple import SimpleSearch, Steps
 from policy.compare.tables import differences
 from policy.compare.witness import CHANGES, weaker
 from policy.core.effect import Effect
+from policy.core.values import evolve
 from policy.hosts.notation.semantics import DIALECT
+from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 from tests.compare.test_disguise import COMMANDS, RULES
 from tests.strategies import table
@@ -77,3 +83,44 @@ def test_no_command_of_plain_words_shows_a_change_that_a_comparison_does_not_tel
         told = weaker(each.effects for each in comparison.differences)
         simple = SimpleSearch(_sides(before, after), SHELL, Effect.ASK, Steps(4_000_000))
         assert simple.search(CHANGES - told).text is None, lists
+
+
+@pytest.mark.parametrize("known", [{"whole": True}, {"reader": "claude"}])
+def test_a_change_that_only_the_search_shows_stays_undecided_where_a_host_knows_more(known) -> None:
+    """Without more knowledge the answer is exact: `time z x b` is asked for, and then denied."""
+    lists = ("allow Bash(* b)",), ("ask Bash(z *)", "allow Bash(timeout)"), ("deny Bash(time *)",)
+    for shell, exact in ((SHELL, True), (evolve(SHELL, **known), False)):
+        *met, last = (
+            Table.of(evolve(rules, dialect=evolve(rules.dialect, shell=shell)))
+            for rules in map(_rules, lists, (Effect.DENY, Effect.DENY, Effect.ALLOW))
+        )
+        before = met[0] & met[1]
+        assert differences(before, before & last).exact is exact
+
+
+def _rules(rules: tuple[str, ...], default: Effect) -> RuleSet:
+    return table(*rules, default=default).use.parts[0].rules
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "", "/opt/", "timeout 5 ", "timeout -k 5 7 ", "timeout ", "sudo ", "sudo -u x ", "sudo -z ",
+        "/opt/sudo ", "time ", "nice -n 5 ", "A=1 ", "env A=1 ", "if ", "! ",
+    ],
+)  # fmt: skip
+def test_what_a_prefix_hides_from_some_of_several_lists_is_compared(prefix: str) -> None:
+    """No two lines together have a command that shows it, so that no sample does."""
+    behind = f"{prefix}z c"
+    for rules, default, last in (
+        (["allow Bash(* b)", "allow Bash(* d *)", "ask Bash(z *)"], Effect.DENY, behind),
+        (["allow Bash(* b)", f"allow Bash({prefix}*)", "allow Bash(* d *)"], Effect.DENY, "z c"),
+        (["ask Bash(* b)", "allow Bash(z *)", "ask Bash(* d *)"], Effect.ASK, behind),
+    ):
+        before = reduce(and_, [table(rule, default=default) for rule in rules])
+        after = before & table(f"deny Bash({last} *)", default=Effect.ALLOW)
+        call = {"command": f"{behind} d b"}
+        shown = before.decide("Bash", call).effect, after.decide("Bash", call).effect
+        comparison = differences(before, after)
+        assert comparison.exact
+        assert {each.effects for each in comparison.differences} >= {shown} & CHANGES, rules

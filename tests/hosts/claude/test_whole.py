@@ -1,4 +1,4 @@
-"""Rules for compound commands as a whole, compared with one another, and findings about them."""
+"""Rules for compound commands as a whole, and findings about them."""
 
 from __future__ import annotations
 
@@ -6,50 +6,11 @@ import json
 
 import pytest
 
-from policy.compare.tables import differences
-from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.claude.front_end import load
 from policy.hosts.workspace import load_tree
-from tests.claude_session import table
 
 pytest.importorskip("tree_sitter_bash")
-
-ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "call"),
-    [
-        ({"deny": ["Read(src/**)"]}, {"deny": ["Read(src)"]}, {"command": "popd; cat x"}),
-        ({"allow": ["Bash(a {b,c} *)"]}, {"allow": ["Bash(a {b,c})", "Bash(a {b,c} *)"]}, None),
-    ],
-)
-def test_rules_that_match_the_same_in_another_form_differ(before, after, call) -> None:
-    tables = table(**before), table(**after)
-    assert tables[0] != tables[1]
-    assert tables[0].hash != tables[1].hash
-    comparison = differences(tables[0], tables[1])
-    shown = [each for each in comparison.differences if each.tool == "Bash"]
-    assert comparison.exact
-    assert shown
-    assert call in (None, shown[0].call)
-
-
-def test_rules_for_edits_and_for_reads_do_not_differ_for_reads_behind_links() -> None:
-    lists = [{"allow": [f"{tool}(//opt/**)", "Edit(src/**)"]} for tool in ("Edit", "Read")]
-    links = {"/srv/app/src/x": "/opt/x"}
-    path = {"file_path": "/srv/app/src/x/q7z"}
-    before, after = (table(links=links, **each) for each in lists)
-    assert [each.decide("Read", path).effect for each in (before, after)] == [ASK, ASK]
-    found = differences(before, after).differences
-    assert not any(each.tool == "Read" and not each.widened for each in found)
-
-
-def test_a_rule_about_whole_pipes_counts_where_no_other_rule_allows_them() -> None:
-    tables = table(allow=["Bash"]), table(allow=["Bash"], ask=["Bash(* | tee)"])
-    (shown,) = [e for e in differences(tables[0], tables[1]).differences if e.tool == "Bash"]
-    assert shown.call == {"command": "npm | tee"}
 
 
 @pytest.mark.parametrize(
