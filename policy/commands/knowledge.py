@@ -242,7 +242,9 @@ class Kinds:
 class Shell:
     """What a host knows of shell commands."""
 
-    reader: str = ""  # the host whose `policy.hosts.NAME.shell` reads them; "" is the plain reader
+    reader: str = (
+        ""  # the host whose `policy.hosts.NAME.shell` reads them; "" is the default reader
+    )
     wrapping: Wrapping = Wrapping()  # which programs run the command behind them
     variables: Variables = Variables()
     files: FileTools = FileTools()  # which tools decide about the files of a command

@@ -1,4 +1,4 @@
-"""The plain reader: words, operators, redirections, and wrappers as data.
+"""The default reader: words, operators, redirections, and wrappers as data.
 
 A scanner knows quotes, operators, redirections and nesting. What it does not know (expansions,
 substitutions, groups, here-documents) it cuts far enough for a rule to deny what is inside, and

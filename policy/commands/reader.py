@@ -1,6 +1,6 @@
 """Readers of shell commands: what tables ask for the parts of a command.
 
-A `Shell` is data and names its reader: the plain one (`policy.commands.read`), or that of a host,
+A `Shell` is data and names its reader: the default one (`policy.commands.read`), or that of a host,
 in the package `policy.hosts.NAME.shell`. Most commands are a program and plain words, and end here;
 no reader is imported for them.
 """
@@ -162,7 +162,7 @@ def has_half(text: str) -> bool:
 
 @cache
 def host_shell(name: str) -> Any:  # the module of a host
-    """Return the package by which the host *name* reads commands; "" is the plain reader.
+    """Return the package by which the host *name* reads commands; "" is the default reader.
 
     It has `read`: a text and a `Shell` -> the command. That of a host has `Evaluator` too, by
     which rows decide what that reads, and `read_powershell` where a tool takes such commands.
