@@ -27,8 +27,8 @@ def parsed(text: str) -> object:
         raise ValueError("this is no value") from None
     if end != len(text):
         raise ValueError("there is more than one value")
-    found: object = value
-    return found
+    result: object = value
+    return result
 
 
 def written(value: object, *, ascii_only: bool = False) -> str:

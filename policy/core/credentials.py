@@ -73,7 +73,7 @@ def credentials(text: str, prose: int | None = None) -> Iterator[tuple[str, int,
     From the offset *prose* on the text is prose; passwords in it are examples and do not count.
     """
     small = text.lower()
-    found: list[tuple[int, int, str]] = []
+    spans: list[tuple[int, int, str]] = []
     for name, alone, hints, form, may in _forms():
         if any(hint in small for hint in hints):
             end = len(text) if alone or prose is None else prose
@@ -81,9 +81,9 @@ def credentials(text: str, prose: int | None = None) -> Iterator[tuple[str, int,
                 group = next((n for n, value in enumerate(match.groups(), 1) if value), 0)
                 if may(match[group]):
                     start, end = match.span(group)
-                    found.append((start, -end, name))
+                    spans.append((start, -end, name))
     last = 0
-    for start, end, name in sorted(found):
+    for start, end, name in sorted(spans):
         if start >= last:
             last = -end
             yield name, start, last

@@ -21,9 +21,9 @@ class _Expression:
 
     def __getattr__(self, name: str) -> Any:
         # Python calls `__getattr__` only for attributes that are not set, so once for each.
-        found = getattr(re.compile(self.pattern, self._flags), name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, attribute)
+        return attribute
 
 
 def __getattr__(name: str) -> Any:

@@ -60,13 +60,13 @@ class Finding:
         return tuple(
             cls(
                 code,
-                one.message,
+                mistake.message,
                 severity,
-                one.span,
-                one.file,
-                "; ".join(filter(None, (one.help, consequence))),
+                mistake.span,
+                mistake.file,
+                "; ".join(filter(None, (mistake.help, consequence))),
             )
-            for one in errors
+            for mistake in errors
         )
 
     def __str__(self) -> str:

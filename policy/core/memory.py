@@ -17,10 +17,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def alive(reference: ReferenceType[_V]) -> _V:
     """Return the value of *reference*. Raises ReferenceError if it was collected."""
-    found = reference()
-    if found is None:
+    value = reference()
+    if value is None:
         raise ReferenceError(reference)
-    return found
+    return value
 
 
 @frozen(cache_hash=True)

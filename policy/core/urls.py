@@ -73,7 +73,7 @@ _DOT: Final = re.compile("%2e", re.IGNORECASE)
 
 def addresses(url: str) -> Iterator[str]:
     """Yield the host of a URL with each part of its path: ``a.com/docs``, ``a.com/docs/api``."""
-    found, path = read_url(url) or ("", "")
+    address, path = read_url(url) or ("", "")
     segments: list[str] = []
     for segment in path.split("/")[1:]:
         decoded = _DOT.sub(".", segment)
@@ -82,5 +82,5 @@ def addresses(url: str) -> Iterator[str]:
         elif decoded != ".":
             segments.append(segment)
     for segment in segments:
-        found += "/" + segment
-        yield found
+        address += "/" + segment
+        yield address

@@ -96,29 +96,29 @@ if not TYPE_CHECKING:
 
     def evolve(value, /, **changes):
         """Return a copy of *value* with *changes*: argument of its class -> value."""
-        same = {one.alias: getattr(value, one.name) for one in value.__fields__}
+        same = {attr.alias: getattr(value, attr.name) for attr in value.__fields__}
         return value.__class__(**{**same, **changes})
 
 
 def attributes(cls: Any) -> dict[str, bool]:
     """Return the attributes of *cls*, each with whether it has a default."""
-    return {one.name: one.is_optional for one in cls.__fields__}
+    return {attr.name: attr.is_optional for attr in cls.__fields__}
 
 
 def stated(value: Any) -> Iterator[tuple[str, object]]:
     """Yield the name and the value of each attribute of *value* that is not the default."""
-    for one in value.__fields__:
-        found = getattr(value, one.name)
-        if found != one.usual:
-            yield one.name, found
+    for attr in value.__fields__:
+        current = getattr(value, attr.name)
+        if current != attr.usual:
+            yield attr.name, current
 
 
 def content(value: Any) -> object:
     """Return *value* as dictionaries and lists, without defaults, equal in every process."""
     if hasattr(value, "__fields__"):
-        return {name: content(found) for name, found in stated(value)}
+        return {name: content(each) for name, each in stated(value)}
     if isinstance(value, dict):
-        return {name: content(found) for name, found in sorted(value.items())}
+        return {name: content(each) for name, each in sorted(value.items())}
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, (tuple, list)):
@@ -136,24 +136,24 @@ def _made(
     order: bool = False,
 ) -> Any:
     own = _own_fields(cls)
-    names = {one.name for one in own}
-    inherited = [one for one in getattr(cls, "__fields__", []) if one.name not in names]
+    names = {attr.name for attr in own}
+    inherited = [attr for attr in getattr(cls, "__fields__", []) if attr.name not in names]
     cls.__fields__ = [*inherited, *own]
     methods: dict[str, Any] = {
         "__init__": _init_of(cls),
         "__getstate__": _state,
-        "__match_args__": tuple([one.name for one in cls.__fields__ if not one.kw_only]),
+        "__match_args__": tuple([attr.name for attr in cls.__fields__ if not attr.kw_only]),
     }
     if frozen:
         methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
     if repr:
         methods["__repr__"] = _repr
     if eq:
-        compared = _content([one for one in cls.__fields__ if one.eq])
+        compared = _content([attr for attr in cls.__fields__ if attr.eq])
         methods["__eq__"] = _eq_of(compared)
         methods["__hash__"] = None
         if frozen:
-            hashed = _content([one for one in cls.__fields__ if one.hash])
+            hashed = _content([attr for attr in cls.__fields__ if attr.hash])
             methods["__hash__"] = _hash_of(hashed, is_kept=cache_hash)
         if order:
             methods["__lt__"] = lambda self, other: compared(self) < compared(other)
@@ -168,12 +168,12 @@ def _own_fields(cls: Any) -> list[_Field]:
     own = []
     for name, hint in dict(cls.__dict__).get("__annotations__", {}).items():
         if not hint.startswith("ClassVar"):
-            found = cls.__dict__.get(name, _UNSET)
-            if found is not _UNSET:
+            default = cls.__dict__.get(name, _UNSET)
+            if default is not _UNSET:
                 delattr(cls, name)
-            one = found if type(found) is _Field else _Field(default=found)
-            one.name, one.alias = name, one.alias or name.lstrip("_")
-            own.append(one)
+            attr = default if type(default) is _Field else _Field(default=default)
+            attr.name, attr.alias = name, attr.alias or name.lstrip("_")
+            own.append(attr)
     return own
 
 
@@ -184,12 +184,12 @@ def _refuse(value: object, name: str, *_: object) -> None:
 
 def _state(value: Any) -> dict[str, object]:
     """Return the attributes to copy and pickle, without cached properties."""
-    return {one.name: getattr(value, one.name) for one in value.__fields__}
+    return {attr.name: getattr(value, attr.name) for attr in value.__fields__}
 
 
 def _content(fields: list[_Field]) -> Callable[[Any], Any]:
     """Return a function that returns the values of *fields* of a value."""
-    return attrgetter(*[one.name for one in fields]) if fields else lambda _: ()
+    return attrgetter(*[attr.name for attr in fields]) if fields else lambda _: ()
 
 
 def _eq_of(content: Callable[[Any], Any]) -> Any:
@@ -206,41 +206,41 @@ def _hash_of(content: Callable[[Any], Any], *, is_kept: bool) -> Any:
         return hash(content(self))
 
     def kept(self: Any) -> int:
-        found: int | None = self.__dict__.get("_cached_hash")
-        if found is None:
-            found = self.__dict__["_cached_hash"] = hash(content(self))
-        return found
+        cached: int | None = self.__dict__.get("_cached_hash")
+        if cached is None:
+            cached = self.__dict__["_cached_hash"] = hash(content(self))
+        return cached
 
     return kept if is_kept else __hash__
 
 
 def _repr(self: Any) -> str:
     shown = ", ".join(
-        f"{one.name}={getattr(self, one.name)!r}" for one in self.__fields__ if one.repr
+        f"{attr.name}={getattr(self, attr.name)!r}" for attr in self.__fields__ if attr.repr
     )
     return f"{self.__class__.__name__}({shown})"
 
 
 def _init_of(cls: Any) -> Any:
     fields: list[_Field] = cls.__fields__
-    names = {one.alias: one.name for one in fields}
-    in_order = [one.alias for one in fields if not one.kw_only]
-    defaults = {one.alias: one.default for one in fields if one.default is not _UNSET}
-    adapted = [one for one in fields if one.factory or one.converter or one.alias != one.name]
+    names = {attr.alias: attr.name for attr in fields}
+    in_order = [attr.alias for attr in fields if not attr.kw_only]
+    defaults = {attr.alias: attr.default for attr in fields if attr.default is not _UNSET}
+    adapted = [attr for attr in fields if attr.factory or attr.converter or attr.alias != attr.name]
     known, most, has_more = names.keys(), len(in_order), hasattr(cls, "__attrs_post_init__")
 
     def __init__(self: Any, /, *arguments: Any, **named: Any) -> None:  # noqa: N807
         values = defaults | named
         values.update(zip(in_order, arguments))  # noqa: B905  # the number is checked below
-        for one in adapted:
-            if one.factory and one.alias not in values:
-                values[one.alias] = one.factory()
+        for attr in adapted:
+            if attr.factory and attr.alias not in values:
+                values[attr.alias] = attr.factory()
         if values.keys() != known or len(arguments) > most:
             msg = f"{cls.__qualname__} expects {[*names]}, found {arguments} and {named}"
             raise TypeError(msg)
-        for one in adapted:
-            found = values.pop(one.alias)
-            values[one.name] = one.converter(found) if one.converter else found
+        for attr in adapted:
+            given = values.pop(attr.alias)
+            values[attr.name] = attr.converter(given) if attr.converter else given
         object.__setattr__(self, "__dict__", values)
         if has_more:
             self.__attrs_post_init__()

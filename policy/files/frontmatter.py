@@ -43,7 +43,7 @@ def split_front_matter(source: Source) -> FrontMatter | None:
         return None
     header = _next_line(text, opening.end())
     fences = _FENCE.finditer(text, header)
-    closing = next((found for found in fences if found[0] == opening[1]), None)
+    closing = next((fence for fence in fences if fence[0] == opening[1]), None)
     if not closing or header == opening.end():
         raise PolicyError(
             f"the header is not closed: no line `{opening[1]}` follows",
@@ -59,8 +59,8 @@ def split_front_matter(source: Source) -> FrontMatter | None:
 
 
 def _next_line(text: str, offset: int) -> int:
-    found = _LINE_BREAK.match(text, offset)
-    return found.end() if found else offset
+    match = _LINE_BREAK.match(text, offset)
+    return match.end() if match else offset
 
 
 # Text above front matter, or in place of its fence: usual mistakes.
@@ -73,13 +73,13 @@ _LATE: Final = re.compile(
 
 def misplaced_front_matter(source: Source) -> PolicyError | None:
     """Return the mistake in front matter that `split_front_matter` does not find, or None."""
-    found = _LATE.match(source.text)
-    if not found or _OPENING.match(source.text):
+    match = _LATE.match(source.text)
+    if not match or _OPENING.match(source.text):
         return None
-    start, end = found.span("fence")
+    start, end = match.span("fence")
     above = source.text[:start].strip(BYTE_ORDER_MARK + " \t\r\n")
-    if found["fence"] != "---":
-        message = f"`{found['fence']}` does not start a header; `---` does"
+    if match["fence"] != "---":
+        message = f"`{match['fence']}` does not start a header; `---` does"
     elif above or "\n" in source.text[:start]:
         message = "`---` starts a header on the first line of a file only"
     else:

@@ -88,63 +88,63 @@ class _Scanner:
         """Return the next value; None where a list or object starts, which `close` returns."""
         level = self.open[-1] if self.open else None
         if level is not None and level.keyed:
-            found = self.token("key", "}")
-            if found.lastindex == _MARK:
+            token = self.token("key", "}")
+            if token.lastindex == _MARK:
                 return self.close()
-            level.key = self.string(found)
+            level.key = self.string(token)
             self.token("colon", ":")
-            found = self.token("value", "[{")
+            token = self.token("value", "[{")
         else:
-            found = self.token("value", "[{]" if level else "[{")
-        if found.lastindex == _MARK and level is not None and found[_MARK] == "]":
+            token = self.token("value", "[{]" if level else "[{")
+        if token.lastindex == _MARK and level is not None and token[_MARK] == "]":
             return self.close()
-        if found.lastindex == _MARK:
+        if token.lastindex == _MARK:
             if len(self.open) == limits.NESTING:
                 raise PolicyError(
                     f"lists and objects are nested more than {limits.NESTING} deep",
                     self.source.span(self.start, self.at),
                 )
-            self.open.append(OpenNode(self.start, found[_MARK] == "{"))
+            self.open.append(OpenNode(self.start, token[_MARK] == "{"))
             return None
-        if found.lastindex in _STRINGS:
-            return self.string(found)
+        if token.lastindex in _STRINGS:
+            return self.string(token)
         span = self.source.span(self.start, self.at)
-        return ScalarNode(_WORDS[span.text] if found.lastindex == _WORD else _number(span), span)
+        return ScalarNode(_WORDS[span.text] if token.lastindex == _WORD else _number(span), span)
 
     def after(self, node: Node) -> Node | None:
         """Add *node* to the open list or object. Return that if it ends here, else None."""
         level = self.open[-1]
         level.add(node)
-        found = self.token("next", ",}" if level.keyed else ",]")
-        return None if found[_MARK] == "," else self.close()
+        token = self.token("next", ",}" if level.keyed else ",]")
+        return None if token[_MARK] == "," else self.close()
 
     def close(self) -> Node:
         """Return the list or object that ends here."""
         level = self.open.pop()
         return level.closed(self.source.span(level.start, self.at))
 
-    def string(self, found: re.Match[str]) -> ScalarNode:
+    def string(self, token: re.Match[str]) -> ScalarNode:
         """Return the string token *found* as a node."""
         span = self.source.span(self.start, self.at)
-        value = found[_PLAIN] if found.lastindex == _PLAIN else _unescaped(span)
+        value = token[_PLAIN] if token.lastindex == _PLAIN else _unescaped(span)
         return ScalarNode(value, span, quoted=True)
 
     def token(self, expected: str, marks: str = "") -> re.Match[str]:
         """Return the next token, one *expected* here; if it is a mark, one of *marks*."""
-        found = _TOKEN.match(self.text, self.at)
-        kind = found.lastindex or _END if found else _END
+        token = _TOKEN.match(self.text, self.at)
+        kind = token.lastindex or _END if token else _END
         if (
-            found is None
+            token is None
             or kind not in _EXPECTED[expected][1]
-            or (kind == _MARK and found[_MARK] not in marks)
+            or (kind == _MARK and token[_MARK] not in marks)
         ):
             self.fail(expected)
-        if kind == _MARK and found[_MARK] in "]}" and self.text[self.start] == ",":
+        if kind == _MARK and token[_MARK] in "]}" and self.text[self.start] == ",":
             message = "a comma before the closing bracket is not JSON"
             raise PolicyError(message, self.source.span(self.start, self.start + 1), help=_COMMA)
-        self.at = found.end()
-        self.start = found.start(kind) - (kind in _STRINGS)
-        return found
+        self.at = token.end()
+        self.start = token.start(kind) - (kind in _STRINGS)
+        return token
 
     def fail(self, expected: str) -> NoReturn:
         """Raise PolicyError: the next token is not what is *expected*."""
@@ -169,12 +169,12 @@ class _Scanner:
         from policy.language import mistakes  # noqa: PLC0415  # only for mistakes
 
         values = {"expected": wanted, "unclosed": unclosed}
-        found = mistakes.explained(
+        mistake = mistakes.explained(
             _MISTAKES, self.text, start, len(self.text), where=where, said=values
         )
-        assert found is not None  # noqa: S101  # the last form matches any text
-        span = self.source.span(found.start, found.end)
-        raise PolicyError(found.message, span, help=found.help)
+        assert mistake is not None  # noqa: S101  # the last form matches any text
+        span = self.source.span(mistake.start, mistake.end)
+        raise PolicyError(mistake.message, span, help=mistake.help)
 
 
 _MISTAKES: Final = Path(__file__).with_name("json_mistakes.toml")
@@ -202,8 +202,8 @@ _CODE: Final = re.compile(r"\\u[0-9a-fA-F]{4}")
 def _unescaped(string: Span) -> str:
     """Return the value of a *string* with escapes."""
     text = string.text
-    found = _ESCAPED_TEXT.match(text)
-    at = found.end() if found else 0
+    match = _ESCAPED_TEXT.match(text)
+    at = match.end() if match else 0
     if at == len(text):
         value: str = json.loads(text)
         return value

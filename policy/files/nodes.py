@@ -353,9 +353,9 @@ def shape_mistakes(shape: ValueShape, node: Node, name: str) -> Iterator[ShapeMi
         case ObjectOf(), MappingNode():
             yield from _of_keys(shape, node, name)
         case AnyOf(shapes=shapes), _:
-            found = [list(shape_mistakes(each, node, name)) for each in shapes]
-            if all(found):  # no shape fits: report the mistakes for the best one
-                inside = [each for each in found if all(one.node is not node for one in each)]
+            by_shape = [list(shape_mistakes(each, node, name)) for each in shapes]
+            if all(by_shape):  # no shape fits: report the mistakes for the best one
+                inside = [each for each in by_shape if all(one.node is not node for one in each)]
                 wrong = ShapeMistake(shape.wanted, f"`{name}`", node)
                 yield from min(inside, key=len) if inside else [wrong]
         case _:

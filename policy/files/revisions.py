@@ -51,10 +51,10 @@ def common_ancestor(folder: Path, one: str, other: str) -> str:
     for revision in (one, other):
         if revision.startswith("-"):
             raise PolicyError(f"{cite(revision)} is not the name of a revision")
-    found = _name(_done(folder, "merge-base", one, other))
-    if found is None:
+    commit = _name(_done(folder, "merge-base", one, other))
+    if commit is None:
         raise PolicyError(f"git knows no common ancestor of {cite(one)} and {cite(other)}")
-    return found
+    return commit
 
 
 def _name(done: subprocess.CompletedProcess[bytes]) -> str | None:

@@ -36,12 +36,12 @@ _AT: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)\Z
 
 
 def _mistake(text: str, source: Source, start: int, end: int) -> PolicyError:
-    found = _AT.search(text)
-    message = text[: found.start()] if found else text
+    match = _AT.search(text)
+    message = text[: match.start()] if match else text
     offset = end
-    if found and found[1]:
+    if match and match[1]:
         line, _ = source.line_and_column(start)
-        offset = source.offset(line + int(found[1]) - 1, int(found[2]))
+        offset = source.offset(line + int(match[1]) - 1, int(match[2]))
     message = message[:1].lower() + message[1:]
     return PolicyError(message, source.span(min(offset, end), min(offset + 1, end)))
 
@@ -123,10 +123,10 @@ class _Nodes:
         at = span.start
         for index, value in enumerate(values):
             written = (span.source.text.find(f"{q}{value}{q}", at, span.end) for q in "\"'")
-            found = min((start for start in written if start >= 0), default=-1)
-            if isinstance(value, str) and found >= 0:
-                at = found + len(value) + 2
-                items.append(ScalarNode(value, span.source.span(found, at), quoted=True))
+            start_of_value = min((start for start in written if start >= 0), default=-1)
+            if isinstance(value, str) and start_of_value >= 0:
+                at = start_of_value + len(value) + 2
+                items.append(ScalarNode(value, span.source.span(start_of_value, at), quoted=True))
             else:
                 below = (*path, f"[{index}]")
                 items.append(self.node(value, below, self.places.get(below, place)))
@@ -136,8 +136,8 @@ class _Nodes:
 def _closed(span: Span, items: tuple[Node, ...]) -> Span:
     """Return the span of a list without a comment after it, or *span* if that is uncertain."""
     last = items[-1].span.end if items else span.start + 1
-    found = _END.match(span.source.text, last, span.end)
-    return span.source.span(span.start, found.end()) if found else span
+    match = _END.match(span.source.text, last, span.end)
+    return span.source.span(span.start, match.end()) if match else span
 
 
 _END: Final = re.compile(r"(?:[\s,]|#[^\n]*\n)*\]")
@@ -146,12 +146,12 @@ _END: Final = re.compile(r"(?:[\s,]|#[^\n]*\n)*\]")
 def _exact(span: Span, value: object) -> Span:
     """Return the span of *value* without a comment after it, or *span* if that is uncertain."""
     text = span.text
-    found = _BARE.match(text)
+    match = _BARE.match(text)
     written = (f"{quote}{value}{quote}" for quote in "\"'")
     if isinstance(value, str):
-        size = next((len(one) for one in written if text.startswith(one)), len(text))
+        size = next((len(spelling) for spelling in written if text.startswith(spelling)), len(text))
     else:
-        size = found.end() if found else len(text)
+        size = match.end() if match else len(text)
     return span.source.span(span.start, span.start + size)
 
 

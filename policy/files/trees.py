@@ -185,8 +185,8 @@ class Folder(Tree):
             prefix, folder, around = waiting.pop()
             inside = around | {folder}
             try:
-                with os.scandir(folder) as found:
-                    entries = sorted(found, key=lambda entry: entry.name)
+                with os.scandir(folder) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
             except OSError as error:
                 problems.append(Problem(prefix.rstrip("/") or ".", _reason(error)))
                 continue

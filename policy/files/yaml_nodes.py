@@ -55,7 +55,7 @@ def read_loosely(
     letters = [*part.text]
     for first, last in as_text.items():
         letters[first - part.start : last - part.start] = "x" * (last - first)
-    blank = _LEADING_TABS.sub(lambda found: " " * len(found[0]), "".join(letters))
+    blank = _LEADING_TABS.sub(lambda match: " " * len(match[0]), "".join(letters))
     builder = _Builder(part, is_loose=True, as_text=as_text)
     return _built(builder, part, _UNPRINTABLE.sub(" ", blank))
 
@@ -243,8 +243,8 @@ class _Builder:
         """Report the anchor or tag with *sign* at the start of *event*."""
         span, (what, kinds, mend) = self._span(event), _REFUSED[sign]
         form = re.compile(rf"(?:[&!]\S*\s+)?(\{sign}[^\s,\[\]{{}}]*)")
-        if found := form.match(span.source.text, span.start):
-            span = span.source.span(*found.span(1))
+        if match := form.match(span.source.text, span.start):
+            span = span.source.span(*match.span(1))
         message = f"{cite(span.text)} is {what}, and {kinds} are not read"
         self._report(message, span, f"{mend}; text that starts with `{sign}` needs quotes")
 
@@ -331,10 +331,10 @@ _CONFLICT: Final = re.compile(r"^(?:<{7} .*|={7}\r?$|>{7} .*)", re.MULTILINE)
 
 
 def _conflict(part: Span) -> PolicyError | None:
-    found = _CONFLICT.search(part.source.text, part.start, part.end)
-    if not found:
+    match = _CONFLICT.search(part.source.text, part.start, part.end)
+    if not match:
         return None
-    span = part.source.span(found.start(), found.start() + len(found[0].rstrip()))
+    span = part.source.span(match.start(), match.start() + len(match[0].rstrip()))
     return PolicyError("a merge conflict is left in the text", span, help="resolve it")
 
 
@@ -349,8 +349,8 @@ def _unclosed(part: Span, offset: int) -> PolicyError | None:
     text, sign = part.source.text, part.source.text[offset : min(offset + 1, part.end)]
     if sign in ("[", "{"):
         depth = 0
-        for found in _BRACKETED.finditer(text, offset, part.end):
-            depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        for match in _BRACKETED.finditer(text, offset, part.end):
+            depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
             if depth == 0:
                 return None
         mend = f"close it by `{']' if sign == '[' else '}'}`, or quote the value if it is text"
@@ -375,8 +375,8 @@ _SHOWN: Final = 70  # the most characters of an example in help
 
 def _in_quotes(line: str) -> str:
     """Return the help that shows a short line with its value in quotes, or ""."""
-    found = _LINE.match(line)
-    key, value, item = found.groups() if found else (None, None, "")
+    match = _LINE.match(line)
+    key, value, item = match.groups() if match else (None, None, "")
     name, text = (f"{key}: ", value or "") if key else ("- ", item or "")
     if len(name) + len(text) <= _SHOWN:
         if not re.search(r'["\\]', text):
@@ -399,7 +399,7 @@ _STARTERS: Final = {
 
 def _continued(part: Span, start: int, line: str) -> str:
     """Return the key above whose value a line ``second: line`` continues, or ""."""
-    if not (found := _LINE.match(line)) or found["key"] is None:
+    if not (match := _LINE.match(line)) or match["key"] is None:
         return ""
     above = part.source.text[part.start : start].splitlines()
     outer = (text for text in reversed(above) if text.strip() and _indent(text) < _indent(line))
@@ -416,10 +416,10 @@ def _unexpected(part: Span, at: int) -> PolicyError:
     rest = part.source.text[at : part.end]
     if not rest.strip():
         return PolicyError("the text ends in the middle of a value", part.source.span(at, at))
-    found = rest.partition("\n")[0].strip()
-    what = cite(found) if found else "the end of the line"
+    text = rest.partition("\n")[0].strip()
+    what = cite(text) if text else "the end of the line"
     return PolicyError(
         f"expected the next `key: value` or list item, found {what}",
-        part.source.span(at, at + max(len(found), 1)),
+        part.source.span(at, at + max(len(text), 1)),
         help="keys of one mapping, and items of one list, start at the same column",
     )

@@ -108,11 +108,11 @@ class Parser:
         while self.position < len(text):
             at = self.position
             for kind, match in lexer(states[-1]):
-                found = match(text, at)
-                if found:
-                    self.position = found.end()
+                matched = match(text, at)
+                if matched:
+                    self.position = matched.end()
                     if not kind.startswith("__IGNORE"):
-                        yield Token(kind, found[0], at)
+                        yield Token(kind, matched[0], at)
                     break
             else:
                 raise Unexpected(at)

@@ -122,15 +122,15 @@ def explained(
 
     """
     for form in _forms(file):
-        found = form.expression.match(text, start, end) if form.where <= where else None
-        if found is not None:
-            at = found["at"]
-            odd = found.groupdict().get("odd") or at[:1] or " "
+        match = form.expression.match(text, start, end) if form.where <= where else None
+        if match is not None:
+            at = match["at"]
+            odd = match.groupdict().get("odd") or at[:1] or " "
             names = {"character": character(odd), "code": f"U+{ord(odd):04X}"}
             names |= said or {}
             names["meaning"] = names.get(at[:1], "")
-            first, last = found.start("at"), found.start("at") + len(at.rstrip() or at)
-            message, help_ = (_filled(each, found, names) for each in (form.message, form.help))
+            first, last = match.start("at"), match.start("at") + len(at.rstrip() or at)
+            message, help_ = (_filled(each, match, names) for each in (form.message, form.help))
             return Mistake(first, last, message, help_)
     return None
 
@@ -139,8 +139,8 @@ _HERE: Final = Path(__file__).parent
 _FILLED: Final = re.compile(r"`([^`{]*\{(\w+)\}[^`]*)`|\{(\w+)\}")
 
 
-def _filled(template: str, found: re.Match[str], said: Mapping[str, str]) -> str:
-    groups = {name: (text or "").rstrip() or text for name, text in found.groupdict().items()}
+def _filled(template: str, match: re.Match[str], said: Mapping[str, str]) -> str:
+    groups = {name: (text or "").rstrip() or text for name, text in match.groupdict().items()}
 
     def fill(hole: re.Match[str]) -> str:
         if hole[3]:
@@ -152,10 +152,10 @@ def _filled(template: str, found: re.Match[str], said: Mapping[str, str]) -> str
 
 def in_matcher(text: str) -> Mistake:
     """Return the mistake in *text*, a matcher that does not parse."""
-    found = explained(_HERE / "matcher_mistakes.toml", text, 0, len(text))
-    if found is None:
+    mistake = explained(_HERE / "matcher_mistakes.toml", text, 0, len(text))
+    if mistake is None:
         raise AssertionError(text)  # the last form matches any text
-    return found
+    return mistake
 
 
 _WORD = re.compile(r"[\w.:*@/-]+")

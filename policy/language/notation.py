@@ -206,8 +206,8 @@ class Building:
         return Comment(said.removeprefix(" "), bool(before.strip()), span=span)
 
     def _comments(self, comma: Token, entries: int) -> Iterable[tuple[int, Comment]]:
-        for found in _COMMENT.finditer(comma):
-            yield entries, self._comment(comma.start_pos + found.start(), found[0])
+        for match in _COMMENT.finditer(comma):
+            yield entries, self._comment(comma.start_pos + match.start(), match[0])
 
     def _name(self, token: Token) -> str:
         if token.type != "STRING":

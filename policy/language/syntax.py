@@ -240,5 +240,5 @@ def unescaped(text: str, escapes: str) -> str:
     if "\\" not in text:
         return text
     return sub(
-        rf"\\([{escape(escapes)}n\\])", lambda found: "\n" if found[1] == "n" else found[1], text
+        rf"\\([{escape(escapes)}n\\])", lambda match: "\n" if match[1] == "n" else match[1], text
     )

@@ -79,12 +79,12 @@ class Index:
 
     def first(self, text: str) -> int:
         """Return the index of the first pattern that matches all of *text*, or NO_MATCH."""
-        found = min(self._outside_crowds(text), default=NO_MATCH)
+        first = min(self._outside_crowds(text), default=NO_MATCH)
         if self._crowd:
             walked = self._walked.first(text)
             if walked != NO_MATCH:
-                return min(found, self._crowd[walked][0])
-        return found
+                return min(first, self._crowd[walked][0])
+        return first
 
     def matching(self, text: str) -> Iterator[int]:
         """Yield the index of each pattern that matches all of *text*, in no order."""
@@ -191,10 +191,10 @@ class _Prefixes:
         """Return the members that are prefixes of *text*."""
         # Each is the last member sorted before *text*, or a prefix of that member.
         at = bisect_right(self._ordered, text)
-        found: list[str] = []
+        prefixes: list[str] = []
         start = self._ordered[at - 1] if at else None
         while start is not None:
-            if found or text.startswith(start):
-                found.append(start)
+            if prefixes or text.startswith(start):
+                prefixes.append(start)
             start = self._shorter[start]
-        return found
+        return prefixes

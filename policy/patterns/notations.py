@@ -126,23 +126,23 @@ _PIECE: Final = re.compile(
 
 
 def _segment(text: str) -> Iterator[Token]:
-    for found in _PIECE.finditer(text):
-        match found.lastgroup:
+    for piece in _PIECE.finditer(text):
+        match piece.lastgroup:
             case "star":
                 yield Gap.PART
             case "one":
                 yield Gap.ONE
             case "set":
-                characters = characters_of(found["set"]) - {"/"}
-                if not characters and not found["negated"]:
-                    msg = f"`[{found['set']}]` stands for no character"
+                characters = characters_of(piece["set"]) - {"/"}
+                if not characters and not piece["negated"]:
+                    msg = f"`[{piece['set']}]` stands for no character"
                     raise Unusable(msg)
-                yield OneOf(frozenset(characters), negated=found["negated"] != "")
+                yield OneOf(frozenset(characters), negated=piece["negated"] != "")
             case "open":
                 msg = "`[` is never closed"
                 raise Unusable(msg)
             case _:
-                yield found["escaped"] or found["text"]
+                yield piece["escaped"] or piece["text"]
 
 
 def characters_of(body: str) -> set[str]:
@@ -182,8 +182,8 @@ _SLASHED: Final = re.compile(r"(\*\*/?|[*?/\\])|[^*?/\\]+")
 
 
 def _slashed(text: str) -> Iterator[Token]:
-    for found in _SLASHED.finditer(text):
-        match found[1]:
+    for piece in _SLASHED.finditer(text):
+        match piece[1]:
             case "**" | "**/":
                 yield Run(frozenset("\n"))
             case "*":
@@ -196,7 +196,7 @@ def _slashed(text: str) -> Iterator[Token]:
                 msg = "no text has a backslash once its slashes are all of one kind"
                 raise Unusable(msg)
             case _:
-                yield found[0]
+                yield piece[0]
 
 
 def names(tool: str) -> Pattern:

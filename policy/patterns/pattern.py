@@ -140,13 +140,13 @@ class Pattern:
     def canonical(cls, kind: PatternKind, tokens: tuple[Token, ...]) -> Pattern:
         """Return the pattern of *tokens*, which are canonical."""
         form = kind, tokens
-        found = _PATTERNS.get(form)
-        if found is None:
+        pattern = _PATTERNS.get(form)
+        if pattern is None:
             with _MAKING:
-                found = _PATTERNS.get(form)
-                if found is None:
-                    found = _PATTERNS[form] = cls(*form)
-        return found
+                pattern = _PATTERNS.get(form)
+                if pattern is None:
+                    pattern = _PATTERNS[form] = cls(*form)
+        return pattern
 
     def __reduce__(self) -> tuple[object, ...]:
         return Pattern.of, (self.kind, self.tokens)
@@ -332,8 +332,8 @@ class Meet:
         return next((word for word in readable(text) if self.matches(word) and holds(word)), text)
 
     @staticmethod
-    def _decided(found: SearchResult) -> str | None:
-        if not found.exact:
+    def _decided(result: SearchResult) -> str | None:
+        if not result.exact:
             msg = "the patterns are too many or too long to compare within the budget"
             raise OverflowError(msg)
-        return found.text
+        return result.text

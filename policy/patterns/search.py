@@ -140,7 +140,7 @@ def classes(
     fresh = fresh_character(named(tokens).union(*taken))
     # Characters that sets exclude, e.g. the slash in `=*`, change which patterns match too.
     always = {fresh, *excluded_characters(tokens)}
-    found: dict[_Class, str] = {}
+    texts: dict[_Class, str] = {}
     skipped: set[_Class] = set()
     start = tuple((index, p.automaton.start) for index, p in enumerate(patterns))
     queue = deque([("", start)])
@@ -150,10 +150,10 @@ def classes(
         matching = frozenset(index for index, state in states if state.first != NO_MATCH)
         if text in taken:
             skipped.add(matching)
-        elif fresh in text and fresh not in found.get(matching, ""):
-            found[matching] = text  # readable words can replace a fresh character
+        elif fresh in text and fresh not in texts.get(matching, ""):
+            texts[matching] = text  # readable words can replace a fresh character
         else:
-            found.setdefault(matching, text)
+            texts.setdefault(matching, text)
         letters = always.union(*(state.letters() for _, state in states))
         for letter in sorted(letters):
             after = tuple(
@@ -164,11 +164,11 @@ def classes(
             key = frozenset((index, state.key) for index, state in after), fresh in text + letter
             if key not in seen:
                 if len(seen) >= limits.SEARCH_STATES:
-                    return found, False
+                    return texts, False
                 seen.add(key)
                 queue.append((text + letter, after))
-    shown = {key: _shown(text, key, patterns, taken) for key, text in found.items()}
-    return shown, skipped <= found.keys()
+    shown = {key: _shown(text, key, patterns, taken) for key, text in texts.items()}
+    return shown, skipped <= texts.keys()
 
 
 def _shown(text: str, matching: _Class, patterns: Sequence[Pattern], taken: Collection[str]) -> str:

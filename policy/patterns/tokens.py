@@ -183,12 +183,12 @@ def _places_behind(token: Token, text: str, separator: str, places: set[int]) ->
         inside = (place for place in places if place < length and text[place] != separator)
         return {at + 1 for at in inside if (text[at] in group.characters) is not group.negated}
     ends = token.excluded if isinstance(token, Run) else separator if token is Gap.PART else ""
-    found, last = set[int](), -1
+    all_ends, last = set[int](), -1
     for place in sorted(places):
         if place > last:  # an earlier offset of this run gave the same ends
             last = min((at for end in ends if (at := text.find(end, place)) >= 0), default=length)
-            found.update(range(place, last + 1))
-    return found
+            all_ends.update(range(place, last + 1))
+    return all_ends
 
 
 _ANY_ONE = OneOf(frozenset(), negated=True)

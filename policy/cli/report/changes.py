@@ -70,7 +70,7 @@ class ChangeRow:
         places = {tool: place for place, tool in enumerate(self.tools)}
         return sorted(
             calls.values(),
-            key=lambda one: (not is_ordinary(dict(one[1])), places.get(one[0], len(places))),
+            key=lambda each: (not is_ordinary(dict(each[1])), places.get(each[0], len(places))),
         )
 
     @property
@@ -105,7 +105,7 @@ class ChangeRow:
         """Return the most ordinary call, and the tools or commands of others; *most* in all."""
         shown: list[Text] = []
         seen: set[str] = set()
-        ordinary = [one for one in self.calls if is_ordinary(dict(one[1]))]
+        ordinary = [each for each in self.calls if is_ordinary(dict(each[1]))]
         for tool, called in ordinary or self.calls:
             command = called.get("command") if len(called) == 1 else None
             key = str(command or tool)
@@ -219,10 +219,10 @@ def _subject(change: Change, edits: Collection[TextEdit], classes: Classes) -> t
         if because.place is not None and because.rule != EVERY_TOOL
     ]
     # Rules of the edits first: added rules, then removed rules.
-    rules.sort(key=lambda one: not any(edit.covers(one[0], one[1].place) for edit in edits))
+    rules.sort(key=lambda rule: not any(edit.covers(rule[0], rule[1].place) for edit in edits))
     for _, because in rules:
-        found = _RULE.fullmatch(because.rule)
-        tool, subject = found.groups() if found else (because.rule, "")
+        match = _RULE.fullmatch(because.rule)
+        tool, subject = match.groups() if match else (because.rule, "")
         of_rule = class_of(tool)
         if of_rule == kind or (of_rule in _OF_FILES and kind in {*_OF_FILES, "run"}):
             return of_rule if kind == "run" else kind, "" if subject == "*" else subject

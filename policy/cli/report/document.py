@@ -222,13 +222,13 @@ class Report:
 
     def fitting(self, most: int | None, fits: Callable[[Sequence[Block]], bool]) -> Sequence[Block]:
         """Return the blocks with the largest bound up to *most* that *fits*; else the smallest."""
-        found = self.blocks(most)
+        blocks = self.blocks(most)
         for fewer in _FEWER:
-            if most is None or fits(found):
+            if most is None or fits(blocks):
                 break
             if fewer < most:
-                found = self.blocks(fewer)
-        return found
+                blocks = self.blocks(fewer)
+        return blocks
 
 
 # Bounds of lists, tried in turn until the blocks fit.

@@ -62,17 +62,17 @@ def _text(value: str) -> str:
 
 def _blocks(blocks: Iterable[doc.Block], level: int) -> str:
     """Return the HTML of *blocks*; consecutive items form one list."""
-    found: list[str] = []
+    parts: list[str] = []
     items: list[str] = []
     for block in blocks:
         if isinstance(block, doc.Item):
             items.append(_item(block, level))
             continue
         if items:
-            found.append(f"<ul>{''.join(items)}</ul>")
+            parts.append(f"<ul>{''.join(items)}</ul>")
             items = []
-        found.append(_block(block, level))
-    return "".join([*found, f"<ul>{''.join(items)}</ul>" if items else ""])
+        parts.append(_block(block, level))
+    return "".join([*parts, f"<ul>{''.join(items)}</ul>" if items else ""])
 
 
 def _item(item: doc.Item, level: int) -> str:

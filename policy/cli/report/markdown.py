@@ -58,15 +58,15 @@ def markdown(blocks: Iterable[doc.Block]) -> str:
 
 
 def _lines(blocks: Iterable[doc.Block], level: int) -> list[str]:
-    found: list[str] = []
+    lines: list[str] = []
     before: doc.Block | None = None
     for block in blocks:
         is_one_list = isinstance(before, doc.Item) and isinstance(block, doc.Item)
         if before is not None and not is_one_list:
-            found.append("")
-        found += _block(block, level)
+            lines.append("")
+        lines += _block(block, level)
         before = block
-    return found
+    return lines
 
 
 def _block(block: doc.Block, level: int) -> list[str]:

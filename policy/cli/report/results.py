@@ -77,7 +77,7 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def sarif(results: Sequence[Result], *, exact: bool = True) -> Object:
     """Return the SARIF log of one run; *exact* if *results* are complete."""
-    findings = sorted((result.finding for result in results), key=lambda one: one.code)
+    findings = sorted((result.finding for result in results), key=lambda finding: finding.code)
     rules = {finding.code: finding for finding in findings}
     indices = {code: index for index, code in enumerate(rules)}
     shown = [_rule(finding) for finding in rules.values()]
@@ -153,11 +153,11 @@ def junit(results: Sequence[Result], name: str) -> str:
     suites: dict[str, list[Result]] = {} if results else {name: []}
     for result in results:
         suites.setdefault(result.place.file if result.place else _NOWHERE, []).append(result)
-    failing = [one for one in results if not _skipped(one)]
+    failing = [result for result in results if not _skipped(result)]
     totals = {"tests": str(len(results) or 1), "failures": str(len(failing)), "errors": "0"}
     root = ET.Element("testsuites", {"name": name, **totals})
     for file, members in suites.items():
-        skipped = sum(bool(_skipped(one)) for one in members)
+        skipped = sum(bool(_skipped(result)) for result in members)
         counts = {"tests": len(members) or 1, "failures": len(members) - skipped, "errors": 0}
         shown = {key: str(count) for key, count in {**counts, "skipped": skipped}.items()}
         suite = ET.SubElement(root, "testsuite", {"name": visible(file), **shown})
@@ -229,14 +229,14 @@ def _property(text: str) -> str:
 
 def report_results(report: Report, form: str) -> str:
     """Return the results of *report* as ``sarif``, ``junit`` or ``github``."""
-    found = [evolve(result, prefix=report.prefix) for result in report.results()]
+    results = [evolve(result, prefix=report.prefix) for result in report.results()]
     match form:
         case "sarif":
-            return dumps(sarif(found, exact=report.exact)) + "\n"
+            return dumps(sarif(results, exact=report.exact)) + "\n"
         case "junit":
-            return junit(found, report.title)
+            return junit(results, report.title)
         case _:
-            return github(found)
+            return github(results)
 
 
 def path_prefix(tree: Tree) -> str:

@@ -123,13 +123,13 @@ class PageLayout:
         margin = width(head) if indent is None else indent
         if self.width - margin < _LEAST:
             margin = min(margin, 4)
-        found, line, taken, empty = list[str](), head, width(head), True
+        lines, line, taken, empty = list[str](), head, width(head), True
         if self.width - taken < _LEAST and head.strip():
-            found, line, taken = [head.rstrip()], " " * margin, margin
+            lines, line, taken = [head.rstrip()], " " * margin, margin
         for blanks, word in _words(text, role):
             size = sum(width(part) for part, _ in word)
             if not empty and taken + blanks + size > self.width:
-                found.append(line)
+                lines.append(line)
                 line, taken, empty = " " * margin, margin, True
             elif not empty:
                 line, taken = line + " " * blanks, taken + blanks
@@ -141,10 +141,10 @@ class PageLayout:
                 first, *others = [*chunks[:-1], chunks[-1].removesuffix(behind)]
                 line, taken = line + self.paint(first, style), taken + width(first)
                 for chunk in others:
-                    found.append(line.rstrip())
+                    lines.append(line.rstrip())
                     line, taken = " " * margin + self.paint(chunk, style), margin + width(chunk)
             empty = False
-        return [*found, line.rstrip() if empty else line]
+        return [*lines, line.rstrip() if empty else line]
 
 
 def _broken(text: str, first: int, rest: int) -> list[str]:
@@ -173,14 +173,14 @@ def terminal(blocks: Iterable[doc.Block], page: PageLayout) -> str:
 
 def lines(blocks: Iterable[doc.Block], page: PageLayout, indent: int = 0) -> list[str]:
     """Return the lines of *blocks*, with a blank line around blocks of several lines."""
-    found: list[str] = []
+    shown: list[str] = []
     before: doc.Block | None = None
     for block in blocks:
         if before is not None and (_is_loose(before) or _is_loose(block)):
-            found.append("")
-        found += _block(block, page, indent)
+            shown.append("")
+        shown += _block(block, page, indent)
         before = block
-    return found
+    return shown
 
 
 def _is_loose(block: doc.Block) -> bool:
@@ -261,11 +261,11 @@ def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
     if not wide:
         stacked = [doc.Labelled(tuple(zip(table.heads, row, strict=True))) for row in table.rows]
         return [line for fields in stacked for line in [*_block(fields, page, indent), ""]][:-1]
-    found = []
+    lines = []
     for row in [table.heads, *table.rows] if any(table.heads) else table.rows:
         role = "dim" if row is table.heads else ""
         if row in titles:
-            found += page.fill(row[0], " " * indent)
+            lines += page.fill(row[0], " " * indent)
             continue
         cells = [
             PageLayout(columns, page.colour).fill(cell, role=role)
@@ -277,8 +277,8 @@ def _table(table: doc.Grid, page: PageLayout, indent: int) -> list[str]:
                 text + " " * (columns - width(text))
                 for text, columns in zip(line, wide, strict=True)
             ]
-            found.append((" " * indent + (" " * _GAP).join(padded)).rstrip())
-    return found
+            lines.append((" " * indent + (" " * _GAP).join(padded)).rstrip())
+    return lines
 
 
 _LEAST_EXCERPT = 24  # the least columns of a line, however narrow the page

@@ -136,8 +136,8 @@ def count(number: int, noun: str) -> str:
 @cache
 def sentences() -> dict[str, Any]:
     """Return the content of `words.toml`: sentences for reasons, clauses and codes."""
-    found: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
-    return found
+    content: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
+    return content
 
 
 def explained(decision: Decision, agent: str = "") -> str:
@@ -159,7 +159,7 @@ EXPLAIN: Final = "`policy rule CODE` says what a code means"
 def error_items(error: PolicyError) -> list[doc.Block]:
     """Return an item for each mistake in *error*, with its place and its line."""
     errors = error.errors if isinstance(error, PolicyErrors) else (error,)
-    return [_problem("error", one.message, one.span, one.file, one.help) for one in errors]
+    return [_problem("error", each.message, each.span, each.file, each.help) for each in errors]
 
 
 def finding_item(finding: Finding) -> doc.Item:
@@ -195,7 +195,7 @@ def is_reached(findings: Iterable[Finding], least: str) -> bool:
 def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
     """Return a line for each of at most *most* codes of *findings*, errors first."""
     alike = doc.grouped(by_severity(findings), lambda finding: finding.code)
-    found: list[doc.Block] = []
+    blocks: list[doc.Block] = []
     for members in alike[:most]:
         first = members[0]
         place = str(first.place) if first.span else first.file
@@ -204,29 +204,29 @@ def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
         # The help of an error starts with its consequence or its remedy.
         then = first.help.partition(";")[0] if first.severity is Severity.ERROR else ""
         told = f"{also}  {first.message}{then and '; '}{then} [{first.code}]"
-        found.append(doc.Item((word, "  ", doc.Ink(place, "file"), told)))
+        blocks.append(doc.Item((word, "  ", doc.Ink(place, "file"), told)))
     left = [finding for members in alike[most:] for finding in members]
-    return [*found, *doc.more(len(left), f"({findings_summary(left)})")]
+    return [*blocks, *doc.more(len(left), f"({findings_summary(left)})")]
 
 
 def findings_blocks(findings: Iterable[Finding], most: int | None) -> list[doc.Block]:
     """Return *findings*, errors first, at most *most* of a code; equal messages share an item."""
     alike = doc.grouped(by_severity(findings), lambda finding: (finding.code, finding.message))
-    found: list[doc.Block] = []
+    blocks: list[doc.Block] = []
     for groups in doc.grouped(alike, lambda members: members[0].code):
         code, shown = groups[0][0].code, groups
         if most is not None and len(groups) > most + 1:
             shown = groups[:most]
-        found += (_finding_item(members, most) for members in shown)
-        found += doc.more(len(groups) - len(shown), f"[{code}]")
-    return found
+        blocks += (_finding_item(members, most) for members in shown)
+        blocks += doc.more(len(groups) - len(shown), f"[{code}]")
+    return blocks
 
 
 def _finding_item(members: Sequence[Finding], most: int | None) -> doc.Block:
     item = finding_item(members[0])
     if len(members) == 1:
         return item
-    places = (doc.Ink(str(one.place) if one.span else one.file, "file") for one in members[1:])
+    places = (doc.Ink(str(each.place) if each.span else each.file, "file") for each in members[1:])
     also = doc.Labelled((("also", doc.joined(places, most=most)),))
     return doc.Item(item.head, (*item.body, also))
 

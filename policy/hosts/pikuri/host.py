@@ -74,9 +74,9 @@ def _loaded(tree: Tree, path: str) -> Project:
         return project(tree.source(path), root)
     except PolicyError as error:
         nothing, why = Attenuated({}), "nothing of the host is in force"
-        found = Finding.of(error, "pikuri-unreadable-host", consequence=why)
+        findings = Finding.of(error, "pikuri-unreadable-host", consequence=why)
         files = (ReadFile(path, "host"),)
-        return Project(HOST, str(NEWEST), root, (), nothing, {}, nothing, files, found)
+        return Project(HOST, str(NEWEST), root, (), nothing, {}, nothing, files, findings)
 
 
 def project(source: Source, root: str = "") -> Project:
@@ -684,11 +684,11 @@ def walk(node: AgentNode) -> TrifectaReport:
 
 
 def _through_channels(node: AgentNode) -> TrifectaLegs:
-    found = NONE
+    total = NONE
     for child in node.children:
         legs = (child.legs | _through_channels(child)).relabel_inbound()
-        found |= legs.cap_payload_review(node.channel)
-    return found
+        total |= legs.cap_payload_review(node.channel)
+    return total
 
 
 def _walk(node: AgentNode, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], TrifectaLegs]]:
@@ -773,8 +773,8 @@ def _registration(
     kinds = [entry for entry in keys.node.entries if entry.name in _REGISTRATIONS]
     if len(kinds) != 1:
         known = ", ".join(f"`{kind}`" for kind in _REGISTRATIONS)
-        found = " and ".join(f"`{entry.name}`" for entry in kinds) or "none"
-        keys.note(f"expected one of {known}, found {found}", kinds[1].key.span if kinds else None)
+        given = " and ".join(f"`{entry.name}`" for entry in kinds) or "none"
+        keys.note(f"expected one of {known}, found {given}", kinds[1].key.span if kinds else None)
         return ()
     kind = kinds[0].name
     keys.known(kind, *_REGISTRATIONS[kind])
@@ -829,12 +829,12 @@ def _workspace(fields: Fields) -> Workspace | None:
     keys = fields.below("workspace")
     keys.known("project_root", "readable", "writable", "links")
     root, links = keys.text("project_root"), keys.below("links")
-    found = {_absolute(links, e.name, e.key.span): links.text(e.name) for e in links.entries}
+    targets = {_absolute(links, e.name, e.key.span): links.text(e.name) for e in links.entries}
     readable, writable = (
         tuple(_absolute(keys, path, span) for path, span in keys.items(key))
         for key in ("readable", "writable")
     )
-    return Filesystem(_absolute(keys, root, keys.span("project_root")), readable, writable, found)
+    return Filesystem(_absolute(keys, root, keys.span("project_root")), readable, writable, targets)
 
 
 def _absolute(fields: Fields, path: str, span: Span | None) -> str:
