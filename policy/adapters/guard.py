@@ -405,16 +405,16 @@ class Guard:
 
         Empty if no chain leads here, or if the checker fails.
         """
-        return self._those(tools, self._is_offered)
+        return self._tools_that(tools, self._is_offered)
 
     def granted(self, tools: Iterable[str]) -> list[str]:
         """Return the *tools* of which every call is allowed (see `offered`).
 
         For tools whose calls run elsewhere undecided, e.g. at the provider of a model.
         """
-        return self._those(tools, self._is_granted)
+        return self._tools_that(tools, self._is_granted)
 
-    def _those(self, tools: Iterable[str], holds: Callable[[Chain, str], bool]) -> list[str]:
+    def _tools_that(self, tools: Iterable[str], holds: Callable[[Chain, str], bool]) -> list[str]:
         try:
             chain = self.chain
             return [tool for tool in tools if holds(chain, tool)]

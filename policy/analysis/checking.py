@@ -20,7 +20,7 @@ from policy.core.source import cited, quoted
 from policy.core.values import evolve, field, frozen
 from policy.language.mistakes import closest
 from policy.tables.chain import READINGS, Chain, SpawnDenied
-from policy.tables.projects import BaseProject, Compiled, Projects, told_apart
+from policy.tables.projects import BaseProject, Compiled, Projects, distinguishing_name
 from policy.tables.table import SPAWN_TOOL
 
 if TYPE_CHECKING:
@@ -149,9 +149,9 @@ class Checker:
             chain, asked.tool, asked.call, decision, self.reading, "", "", problem=problem
         )
 
-    def told_apart(self, title: str) -> str:
+    def distinguishing_name(self, title: str) -> str:
         """Return the host or title of a project that was asked; "" if no other shares a start."""
-        return told_apart(self.asked[title], self.projects.projects)
+        return distinguishing_name(self.asked[title], self.projects.projects)
 
     def _answer(self, asked: CallRequest) -> CheckAnswer:
         names = asked.chain or self.chain or self._only_start()

@@ -98,7 +98,7 @@ def friction(
         shared: list[tuple[str, str]] = []
         if obstacle.has_rules:
             # The rules of one group are of one program, or folder.
-            for tool, begins in (remedy.kin(rule, dialect_of([chain.table])) for rule in rules):
+            for tool, begins in (remedy.stem(rule, dialect_of([chain.table])) for rule in rules):
                 shared.append((tool, begins.partition(" ")[0]))
         what = obstacle.kind, obstacle.because, *shared
         key = record.chain, record.cwd, record.project, what

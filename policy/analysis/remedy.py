@@ -292,10 +292,10 @@ def folded(rules: Iterable[str], least: int, dialect: Dialect) -> dict[str, tupl
     """
     groups: dict[str, tuple[str, ...]] = {rule: (rule,) for rule in rules}
     while True:
-        kins: dict[tuple[str, str], list[str]] = {}
+        by_stem: dict[tuple[str, str], list[str]] = {}
         for rule in groups:
-            kins.setdefault(kin(rule, dialect), []).append(rule)
-        alike = [each for (_, shared), each in kins.items() if shared and len(each) >= least]
+            by_stem.setdefault(stem(rule, dialect), []).append(rule)
+        alike = [each for (_, shared), each in by_stem.items() if shared and len(each) >= least]
         patterns = {_pattern_of(each, dialect): each for each in alike}
         patterns.pop("", None)
         if not patterns:
@@ -307,8 +307,8 @@ def folded(rules: Iterable[str], least: int, dialect: Dialect) -> dict[str, tupl
             groups[pattern] = tuple(one for rule in inside for one in groups.pop(rule))
 
 
-def kin(rule: str, dialect: Dialect) -> tuple[str, str]:
-    """Return the part of a rule that similar rules share: a program and subcommand, or a folder."""
+def stem(rule: str, dialect: Dialect) -> tuple[str, str]:
+    """Return the tool of a rule, and what similar rules share: a program, subcommand or folder."""
     tool, _, text = rule.removesuffix(")").partition("(")
     match dialect.argument(tool).kind:
         case ArgumentKind.PATH:
@@ -322,8 +322,8 @@ def kin(rule: str, dialect: Dialect) -> tuple[str, str]:
 
 
 def _pattern_of(rules: Sequence[str], dialect: Dialect) -> str:
-    """Return the narrowest pattern of *rules*, which are of one kin; "" for a program alone."""
-    tool, shared = kin(rules[0], dialect)
+    """Return the narrowest pattern of *rules*, which have one stem; "" for a program alone."""
+    tool, shared = stem(rules[0], dialect)
     if dialect.argument(tool).kind is ArgumentKind.PATH:
         return f"{tool}({shared}/**)"
     texts = [rule.removesuffix(")").partition("(")[2].removesuffix(" *") for rule in rules]

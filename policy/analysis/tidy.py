@@ -12,7 +12,7 @@ from typing import Final
 from policy.analysis.diff import Change, diff_workspaces
 from policy.analysis.lint import lint
 from policy.analysis.lint.checks import Positions
-from policy.analysis.remedy import folded, kin
+from policy.analysis.remedy import folded, stem
 from policy.core.credentials import masked
 from policy.core.effect import Effect
 from policy.core.finding import Severity
@@ -95,7 +95,7 @@ def _patterns(tree: Tree, project: Project, least: int) -> Iterator[tuple[str, t
         groups: dict[str, list[str]] = {}
         commands = []
         for rule in spans:
-            tool, shared = kin(rule, dialect)
+            tool, shared = stem(rule, dialect)
             program = shared.partition(" ")[0]
             if masked(rule) != rule:
                 groups.setdefault("", []).append(rule)

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         answer = checker.answer(asked)
         if recorder is not None and not answer.problem:
             record = Record.of(answer.chain, answer.tool, answer.call, answer.decision)
-            recorder.append(evolve(record, project=checker.told_apart(answer.project)))
+            recorder.append(evolve(record, project=checker.distinguishing_name(answer.project)))
         # A stream of calls is answered call by call.
         if options.format == "json":
             console.write(dumps(_json(answer), indent=None) + "\n")

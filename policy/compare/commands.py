@@ -184,7 +184,7 @@ class _AutoAllowedPair(CommandPair):
             evolve(
                 side,
                 views=tuple(
-                    evolve(view, default=view.unasked)
+                    evolve(view, default=view.auto_allowed_effect)
                     if any(view.shell.programs == one.programs for one in self._running)
                     else view
                     for view in side.views

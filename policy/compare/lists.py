@@ -126,10 +126,11 @@ def by_rules(row: Row) -> Row:
         evolve(entry, effect=Effect.ALLOW) if entry.reason in BY_DEFAULT else entry
         for entry in row.entries
     )
-    return Row(entries, Outcome(unasked(row), row.default.reason), row.tool, row.ruleset)
+    effect = auto_allowed_effect(row)
+    return Row(entries, Outcome(effect, row.default.reason), row.tool, row.ruleset)
 
 
-def unasked(row: Row) -> Effect:
+def auto_allowed_effect(row: Row) -> Effect:
     """Return the effect of an auto-allowed command that no entry matches."""
     by_default = row.default.reason in BY_DEFAULT
     return Effect.ALLOW if by_default else row.default.effect
@@ -168,13 +169,13 @@ class View:
     default: Effect
     shared: int = 0
     _row: Row | None = None
-    _unasked: Effect | None = None
+    _auto_allowed_effect: Effect | None = None
     shell: Shell = Shell()
 
     @property
-    def unasked(self) -> Effect:
+    def auto_allowed_effect(self) -> Effect:
         """The effect of an auto-allowed command that no line matches."""
-        return self.default if self._unasked is None else self._unasked
+        return self.default if self._auto_allowed_effect is None else self._auto_allowed_effect
 
     @classmethod
     def of(cls, row: Row, parameters: Mapping[str, str], sole: str = "") -> View:
@@ -185,7 +186,7 @@ class View:
         shell = row.ruleset.dialect.shell
         said: dict[str, Any] = {"shell": shell}
         if shell.programs:
-            said["unasked"] = unasked(row)
+            said["auto_allowed_effect"] = auto_allowed_effect(row)
         if not row.has_parameters:
             return cls(row.kind, row.entries, row.default.effect, row=row, **said)
         entries: list[Entry] = []
@@ -222,7 +223,7 @@ class View:
     def most(self) -> Effect:
         """The most lenient effect that the list gives any text."""
         said = [entry.effect for entry in self.entries]
-        return max((self.default, self.unasked, *said))
+        return max((self.default, self.auto_allowed_effect, *said))
 
     @cached_property
     def least(self) -> Effect:

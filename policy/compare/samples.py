@@ -242,7 +242,7 @@ class _ChangedLines:
         closed = all(isinstance(token, str) for token in pattern.tokens[:-1])
         if not closed or leads_to_granted(pattern, shell):
             return view.most
-        if view.unasked is Effect.ALLOW and may_run(view.shell, pattern):
+        if view.auto_allowed_effect is Effect.ALLOW and may_run(view.shell, pattern):
             return Effect.ALLOW
         return self._granted_behind[number]
 

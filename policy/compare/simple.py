@@ -205,9 +205,9 @@ class Names:
 
         An option that no wrapper is known to take counts only where lines distinguish such options.
         """
-        fears = _UNKNOWN in words
+        tries_unknown = _UNKNOWN in words
         found = (_step(place, text, self._shell) for text in words)
-        return [step for step in found if step is not None and (fears or step.place.sure)]
+        return [step for step in found if step is not None and (tries_unknown or step.place.sure)]
 
     def beginning(self, place: WordPlace) -> tuple[_Spelling | None, bool]:
         """Return how a program's name begins at *place*, and whether rules that allow match it.
@@ -298,7 +298,6 @@ def _is_distinguished(name: str, piece: _Piece) -> bool:
 
 
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
-_DIGITS: Final = frozenset("0123456789")
 
 
 @frozen(cache_hash=True)

@@ -31,7 +31,7 @@ class BaseProject:
         raise NotImplementedError
 
 
-def told_apart(project: BaseProject, among: Sequence[BaseProject]) -> str:
+def distinguishing_name(project: BaseProject, among: Sequence[BaseProject]) -> str:
     """Return the host or title of *project*; "" if no other project shares a start agent."""
     starts = set(project.starts)
     if sum(not starts.isdisjoint(other.starts) for other in among) < 2:

@@ -11,7 +11,7 @@ from policy.core.errors import PolicyError
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import Attenuated, Chain, SpawnDenied, attenuate
-from policy.tables.projects import told_apart
+from policy.tables.projects import distinguishing_name
 from policy.tables.table import Bounds, Table
 from tests.strategies import table
 
@@ -145,8 +145,8 @@ def test_an_agent_of_several_projects_is_named_by_its_host_or_folder() -> None:
     assert [team.find(f"{title}:main")[0].title for title in titles] == titles
     assert repr(team).endswith(f": {', '.join(titles)}>")
     (alone,) = load_tree(Memory({"t.policy": TWO_HOSTS["t.policy"]})).projects
-    assert told_apart(alone, [alone]) == ""
-    assert [told_apart(project, team.projects) for project in team.projects] == [
+    assert distinguishing_name(alone, [alone]) == ""
+    assert [distinguishing_name(project, team.projects) for project in team.projects] == [
         project.title if project.host == "claude-code" else project.host
         for project in team.projects
     ]

@@ -28,7 +28,7 @@ from policy.core.symlinks import other_names
 from policy.core.values import Final, evolve, frozen
 from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.placement import PlacedTable, ProjectFolders, Rooted
-from policy.tables.projects import BaseProject, Compiled, told_apart
+from policy.tables.projects import BaseProject, Compiled, distinguishing_name
 from policy.tables.table import Table
 
 # Those of `policy.analysis.records.record`, which takes longer to import.
@@ -353,7 +353,7 @@ def _hook_call(
     types = started_by(event)
     standings = []
     for project in (*ours, *declared):
-        title = told_apart(project, offered)
+        title = distinguishing_name(project, offered)
         try:
             chains = chains_of(project, event, types, root)
             chain = met(chains)

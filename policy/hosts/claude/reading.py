@@ -139,7 +139,7 @@ class ClaudeEnforced:
             main=True,
             background=False,
             may_start=self.session.depth > 0,
-            leads_on=self._leads_on(0),
+            leads_on=self._may_start_below(0),
             types=types,
         )
         return Link(agent, self._table(definition, position, state, agent), 0, state)
@@ -191,7 +191,7 @@ class ClaudeEnforced:
             plans=definition.mode == "plan",
             background=session.options.in_background(depth),
             may_start=depth < limit,
-            leads_on=self._leads_on(depth),
+            leads_on=self._may_start_below(depth),
             types=state.types,
         )
         if has_no_tools(definition, session, position):
@@ -216,7 +216,7 @@ class ClaudeEnforced:
         key = ("table", definition.name, definition.place, position, mode, link)
         return session.cached(key, made)
 
-    def _leads_on(self, depth: int) -> bool:
+    def _may_start_below(self, depth: int) -> bool:
         """Return whether agents below one at *depth* may start others, or start all the same."""
         limit = self.session.depth
         return depth + 1 < limit or not self._barred_last(limit)

@@ -123,7 +123,6 @@ INPUTS: Final = {
     for name, given in _GIVEN.items()
 }
 
-GENERAL: Final = "general-purpose"
 FORK: Final = "fork"
 MODES: Final = tuple(_DATA["modes"].split())
 NEVER_BELOW: Final = _set("never_below")
