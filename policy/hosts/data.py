@@ -25,10 +25,10 @@ from policy.tables.dialect import Argument, ArgumentKind
 
 @total_ordering
 class Grade(enum.Enum):
-    """A grade; its members are in the order of what they let happen."""
+    """A grade; its members are ordered, the harmless first."""
 
     def __lt__(self, other: object) -> bool:
-        """Return whether *self* lets less happen than *other*."""
+        """Return whether *self* is more harmless than *other*."""
         if type(other) is not type(self):
             return NotImplemented
         grades = list(type(self))
@@ -37,13 +37,13 @@ class Grade(enum.Enum):
 
 @cache
 def data_table(package: str, name: str) -> dict[str, Any]:
-    """Return what ``data/<name>.toml`` of a package says, or the same as JSON beside it."""
+    """Return the content of ``data/<name>.toml`` of a package, or of its compiled JSON."""
     file = _ROOT.joinpath(*package.split("."), "data", f"{name}.toml")
     written = file.with_suffix(".json")
     if written.exists():
         found: dict[str, Any] = json.loads(written.read_text("utf-8"))
         return found
-    import tomllib  # noqa: PLC0415  # what is needed often is there as JSON
+    import tomllib  # noqa: PLC0415  # files that are read often are compiled to JSON
 
     return tomllib.loads(file.read_text("utf-8"))
 
@@ -52,12 +52,12 @@ _ROOT: Final = Path(__file__).parents[2]
 
 
 def host_table(host: str, name: str) -> dict[str, Any]:
-    """Return what ``<name>.toml`` of a host says."""
+    """Return the content of ``data/<name>.toml`` of a host."""
     return data_table(f"policy.hosts.{host}", name)
 
 
 def arguments_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Argument]:
-    """Return tool -> its argument, of a table with the kind and the fields of each."""
+    """Return tool -> its `Argument`, from a table of kinds and fields."""
     return {
         tool: Argument(ArgumentKind(each["kind"]), tuple(each["fields"]), absent=each.get("absent"))
         for tool, each in table.items()
@@ -65,7 +65,7 @@ def arguments_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Argument]:
 
 
 def tool_classes(table: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return what tools do -> the tools, of a table of names with blanks between them."""
+    """Return class -> its tools, from a table of names that blanks separate."""
     return {name: tuple(tools.split()) for name, tools in table.items()}
 
 

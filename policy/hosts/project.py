@@ -1,7 +1,7 @@
-"""Projects: what a front end makes of the files that it finds.
+"""Projects, which front ends make from files, and the protocol of a front end.
 
-A project is one place where one host would be started: its settings, the agents that it offers
-there, and the two readings of their chains. It lists the files that were read.
+A project is one place in which one host may start: the agents that the host offers there, and the
+two readings of their chains. It lists the files that the front end read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ReadFile:
 
 @frozen
 class WrittenRule:
-    """A rule as written in a file, applied or not."""
+    """A rule as a file has it, whether the host applies it or not."""
 
     rule: str
     effect: Effect
@@ -49,7 +49,7 @@ class AgentEntry:
 def agent_entries(
     tables: Mapping[str, Table], spans: Mapping[str, Span | None]
 ) -> dict[str, AgentEntry]:
-    """Return the agents of *tables* in the order of their names, each where *spans* has it."""
+    """Return the agents of *tables* in the order of their names, with their places in *spans*."""
     return {
         name: AgentEntry(name, place_of(spans.get(name)), table)
         for name, table in sorted(tables.items())
@@ -58,32 +58,31 @@ def agent_entries(
 
 @frozen(repr=False)
 class Project(BaseProject):
-    """One place where one host would be started, with its files."""
+    """One place in which one host may start, with its files."""
 
     agents: Mapping[str, AgentEntry]  # by name, in the order of their names
-    enforced: Reading  # what the host really does
-    files: tuple[ReadFile, ...] = ()  # what was read for it
-    findings: tuple[Finding, ...] = ()  # mistakes and risks in those
+    enforced: Reading  # the reading that the host applies
+    files: tuple[ReadFile, ...] = ()  # the files that the front end read
+    findings: tuple[Finding, ...] = ()  # mistakes and risks in them
     claims: tuple[object, ...] = ()  # statements to be tested (`policy.hosts.claims`)
-    # Starts of chains that reports show apart, since agents started after them inherit what they
-    # grant.
+    # Further starts of chains that reports show separately: agents that they start inherit their
+    # grants.
     asides: tuple[str, ...] = ()
-    # Rules that its files contain and no table holds: the host skips some, and never reaches
-    # others.
+    # Rules in its files that no table has, since the host skips them or never reaches them.
     written: tuple[WrittenRule, ...] = ()
-    # Makes the project as the host runs it there without any files of its own; None for a host that
-    # starts nothing without files.
+    # Returns the project that the host has there without its files; None for a host that does not
+    # start without files.
     bare: Callable[[], Project] | None = field(default=None, eq=False)
-    # Other places that the host reads, which were not read here, with the option that names them.
+    # Other places that the host reads and the front end did not, with the options that name them.
     elsewhere: tuple[str, ...] = ()
-    # What tools do, "read", "change", "run", "network" or "start" -> the tools that do it, the most
-    # ordinary first.
+    # Class of tools, "read", "change", "run", "network" or "start" -> its tools, the most ordinary
+    # first.
     tool_classes: Mapping[str, tuple[str, ...]] = field(factory=dict, eq=False)
-    # The permission mode that its files say; "" for a host that has none, and for a project without
-    # the guards of the host.
+    # The permission mode in its files; "" for a host without modes, and for a project without the
+    # guards of the host.
     mode: str = ""
-    # Each other mode -> the project in it, and the project without those guards; empty for a host
-    # that has neither.
+    # Other mode -> the project in this mode; also the project without the guards. Empty for a host
+    # without modes and guards.
     modes: Mapping[str, Project] = field(factory=dict, eq=False)
 
     def reading(self, name: str) -> Reading:
@@ -102,7 +101,7 @@ class Project(BaseProject):
 
 @frozen(eq=False)
 class EnforcedReading:
-    """What a host does, as two functions. Both functions raise KeyError for an unknown agent."""
+    """The reading that a host applies, as two functions. They raise KeyError for unknown agents."""
 
     agents: tuple[str, ...]  # every agent that can be a link
     start: Callable[[str], Link]  # agent -> the first link of a chain

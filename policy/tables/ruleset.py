@@ -28,7 +28,7 @@ from policy.tables.row import Outcome, Row
 class Form(enum.Enum):
     """The spelling of a rule, for hosts that treat rules with one pattern differently by it."""
 
-    ORDINARY = "ordinary"  # in no way that counts
+    ORDINARY = "plain"  # in no way that counts; content hashes contain the value
     PREFIX = "prefix"  # as the text alone that others go on from: `git` of `Bash(git:*)`
     BARE = "bare"  # as what comes before a star, and no command: `git` of `Bash(git *)`
     WITHIN = "within"  # as all that is in a folder: `Read(src/**)`
