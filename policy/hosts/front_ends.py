@@ -103,7 +103,7 @@ def front_ends(
         managed_files=_folder(managed, discovery.OF_ADMINISTRATORS),
     )
     if start is not None:
-        main = _within(start.main, discovery.OF_MAIN) if start.main else None
+        main = _within(start.main, discovery.read_of_main(start)) if start.main else None
         above = (_within(each, discovery.OF_ABOVE) for each in start.above)
         files = tuple(each for each in above if each is not None)
         options = evolve(options, start=start.folder, main_files=main, above_files=files)

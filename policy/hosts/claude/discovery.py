@@ -376,17 +376,25 @@ def _stray_settings(tree: Tree, path: str) -> Iterator[tuple[str, Role]]:
 # skills of all of them count (2.1.329, observed).
 
 # The names in each folder that are read.
-OF_MAIN: Final = frozenset({"agents", "settings.local.json"})
 OF_ABOVE: Final = frozenset({"agents", "commands", "skills"})
 OF_USERS: Final = OF_ABOVE | {"settings.json"}
 OF_ADMINISTRATORS: Final = frozenset({".claude", "managed-settings.d", "managed-settings.json"})
+
+
+def read_of_main(start: StartPlace) -> frozenset[str]:
+    """Return the names read in the main checkout of a linked worktree (2.1.329, observed).
+
+    Its local settings are; agents, commands and skills are if the worktree has no such folder.
+    """
+    lacking = (name for name in OF_ABOVE if not (start.top / FOLDER / name).exists())
+    return frozenset({"settings.local.json", *lacking})
 
 
 def read_beside(start: StartPlace) -> tuple[Path, ...]:
     """Return the existing files outside of its checkout that a session reads."""
     folders = [(each, OF_ABOVE) for each in start.above]
     if start.main is not None:
-        folders.append((start.main, OF_MAIN))
+        folders.append((start.main, read_of_main(start)))
     paths = (folder / FOLDER / name for folder, names in folders for name in sorted(names))
     return tuple(path for path in paths if path.exists())
 
@@ -431,13 +439,8 @@ def user_roles(tree: Tree) -> list[Role]:
     ]
 
 
-def main_roles(tree: Tree) -> list[Role]:
-    """Return agents and local settings of the main checkout of a worktree (2.1.329, observed)."""
-    return [role for role in above_roles(tree) if role.kind == "agent" or role.scope == "local"]
-
-
-def above_roles(tree: Tree) -> list[Role]:
-    """Return the files of *tree*, the ``.claude`` of a folder above that is in no checkout."""
+def roles_beside(tree: Tree) -> list[Role]:
+    """Return the files of *tree*, the ``.claude`` of the main checkout, or of a folder above."""
     folder = "" if tree.root is None else tree.root.parent.as_posix()
     return _roles_outside(_Placed(tree, f"{folder}/{FOLDER}"), folder)
 

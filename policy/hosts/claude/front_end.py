@@ -243,9 +243,9 @@ class _Files:
             files = [role for role in files if not (role.above and role.scope == "local")]
         self._take_all(files, 2)
         if main is not None:
-            self._take_all(discovery.main_roles(main), 3)
+            self._take_all(discovery.roles_beside(main), 3)
         for rank, tree in enumerate(options.above_files, 4):
-            self._take_all(discovery.above_roles(tree), rank)
+            self._take_all(discovery.roles_beside(tree), rank)
         if options.user_files is not None:
             self._take_all(discovery.user_roles(options.user_files), 1)
 

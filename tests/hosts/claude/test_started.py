@@ -38,6 +38,7 @@ FILES = {
     "agent-above": "srv/.claude/agents/a.md",
     "agent-top": "srv/app/.claude/agents/b.md",
     "agent-src": "srv/app/src/.claude/agents/b.md",
+    "agent-own": "data/own/.claude/agents/b.md",
 }
 STARTED = {
     "srv/app": {"top", "topl", "agent-top"},
@@ -49,6 +50,8 @@ STARTED = {
     "srv/plain/deep": {"agent-plain", "agent-above"},
     "data/wt": {"topl", "wt", "wtl", "agent-top"},
     "data/wt/src": {"topl", "agent-top"},
+    # Its own folder of agents stands for that of the main checkout.
+    "data/own": {"topl", "agent-own"},
 }
 
 
@@ -65,6 +68,15 @@ def texts(root: str) -> dict[str, str]:
     return {
         **found,
         "data/wt/.git": f"gitdir: {root}srv/app/.git/worktrees/wt\n",
+        "data/own/.git": f"gitdir: {root}srv/app/.git/worktrees/own\n",
+        **{
+            f"srv/app/.git/worktrees/own/{name}": text
+            for name, text in (
+                ("gitdir", f"{root}data/own/.git\n"),
+                ("commondir", "../..\n"),
+                ("HEAD", "ref: refs/heads/y\n"),
+            )
+        },
         "data/wt/src/x": "x\n",
         "srv/plain/deep/x": "x\n",
         "srv/app/.git/worktrees/wt/gitdir": f"{root}data/wt/.git\n",
@@ -130,6 +142,19 @@ def test_the_program_reads_the_same(folder: str) -> None:
     call = Call("Bash", {"command": "x"})
     words = {name: theirs._read(answers, script, call, 0, use).word for name, use in uses.items()}
     assert {name for name, word in words.items() if word == "allow"} == STARTED[folder]
+
+
+@pytest.mark.parametrize("name", ["agents", "commands", "skills"])
+def test_a_worktree_without_a_folder_has_that_of_the_main_checkout(places: Path, name: str) -> None:
+    main_file = places / "srv/app/.claude" / name / "s/SKILL.md"
+    main_file.parent.mkdir(parents=True, exist_ok=True)
+    main_file.write_text("---\nname: s\ndescription: d\n---\nx\n")
+    shown = str(main_file).removeprefix(f"{places}/")
+    read = {each.path.removeprefix(f"{places}/") for each in started(places / "data/wt").files}
+    assert shown in read
+    (places / "data/wt/.claude" / name).mkdir()
+    read = {each.path.removeprefix(f"{places}/") for each in started(places / "data/wt").files}
+    assert shown not in read
 
 
 def test_files_that_lie_near_and_are_not_in_force_are_named(places: Path) -> None:
