@@ -64,8 +64,6 @@ class PortableAgent:
     globs: Mapping[str, Effect] = values.field(factory=dict, hash=False)
     # Agent that it may start -> allow or ask.
     starts: Mapping[str, Effect] = values.field(factory=dict, hash=False)
-    # Rules about the other parameters of calls that start agents.
-    spawn_rules: tuple[PortableLine, ...] = ()
     bounds: Bounds = Bounds()  # its limits
     description: str = ""  # its description, or ""
     prompt: str = ""  # its prompt, or ""

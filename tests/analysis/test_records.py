@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -294,36 +295,15 @@ def test_a_line_that_is_written_in_part_is_a_problem_beside_the_rest(tmp_path):
 # --- by DuckDB ---------------------------------------------------------------------------------
 
 
-def test_counting_first_tells_the_same(tmp_path, monkeypatch):
-    file = tmp_path / "calls.jsonl"
-    said = [
-        {"tool": "Bash", "input": {"command": "ls"}, "chain": ["main"], "effect": "ask"},
-        {"tool": "Bash", "input": {"command": "ls"}, "chain": ["main"], "effect": "ask"},
-        {"tool": "Bash", "input": None, "chain": "main > a", "effect": None},
-        {"gen_ai.tool.name": "T", "gen_ai.tool.call.arguments": '{"a": 1}', "time": "x"},
-        {"tool": "T", "input": []},
-        {"nothing": 1},
-    ]
-    file.write_text("".join(json.dumps(each) + "\n" for each in said))
-    one_by_one = records(file)
-    monkeypatch.setattr("policy.analysis.records.logs._LARGE", 0)
-    counted = records(file)
-    assert sum(getattr(each, "times", 1) for each in counted) == len(one_by_one) == 6
-    assert {key(each) for each in counted} == {key(each) for each in one_by_one}
-
-
 def key(each: Record | LogProblem) -> object:
     if isinstance(each, LogProblem):
         return each.message
     return each.chain, each.tool, json.dumps(each.call), each.effect
 
 
-def test_a_line_that_is_no_json_is_reported_with_its_place_however_large_the_log(
-    tmp_path, monkeypatch
-):
+def test_a_line_that_is_no_json_is_reported_with_its_place(tmp_path):
     file = tmp_path / "calls.jsonl"
     file.write_text('{"tool": "T"}\nx\n{"tool": "U"}\n')
-    monkeypatch.setattr("policy.analysis.records.logs._LARGE", 0)
     assert [each.source for each in records(file)] == [f"calls.jsonl:{n}" for n in (1, 2, 3)]
 
 
@@ -332,10 +312,13 @@ def test_parquet_is_read(tmp_path):
     lines_, file = tmp_path / "calls.jsonl", tmp_path / "calls.parquet"
     lines_.write_text(
         '{"tool": "Bash", "input": {"command": "ls"}, "chain": ["main"]}\n'
+        '{"tool": "Bash", "input": {"command": "ls"}, "chain": ["main"]}\n'
         '{"tool": "Read", "input": {"file_path": "a"}, "chain": ["main", "b"]}\n'
     )
     duckdb.read_json(str(lines_)).write_parquet(str(file))
-    assert {key(each) for each in records(file)} == {key(each) for each in records(lines_)}
+    counted = records(file)
+    assert {key(each) for each in counted} == {key(each) for each in records(lines_)}
+    assert sorted(each.times for each in counted) == [1, 2]
 
 
 def test_what_is_no_parquet_is_refused(tmp_path):
@@ -346,7 +329,7 @@ def test_what_is_no_parquet_is_refused(tmp_path):
 
 
 def test_without_duckdb_parquet_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr("policy.analysis.records.logs.is_installed", lambda: False)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
     file = tmp_path / "calls.parquet"
     file.write_text("x")
     with pytest.raises(PolicyError) as caught:

@@ -161,16 +161,6 @@ def _agent(table: Table, name: str) -> PortableAgent:
             matching = (tool for tool in others if glob_pattern(glob).matches(tool))
             effects = (_tool_rules(table.lookup(tool)).least for tool in matching)
             globs[glob] = min(effects, default=Effect.DENY)
-    # Rules that deny or ask for spawn calls by further arguments, such as the model.
-    spawn_rules = [
-        PortableLine(entry.effect, entry.pattern, entry.field)
-        for row, _ in table.lookup(SPAWN_TOOL).rows
-        for entry in row.entries
-        if entry.pattern is not None
-        and entry.field not in ("", *row.argument.fields)
-        and entry.effect is not Effect.ALLOW
-        and entry.reason is not Reason.MALFORMED
-    ]
     return PortableAgent(
         name,
         {
@@ -179,7 +169,6 @@ def _agent(table: Table, name: str) -> PortableAgent:
         },
         _tool_rules(table.lookup(OTHER_TOOL)).least,
         globs,
-        spawn_rules=tuple(dict.fromkeys(spawn_rules)),
         bounds=table.bounds,
     )
 

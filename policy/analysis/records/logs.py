@@ -1,15 +1,13 @@
 """Reads logs: our own records, calls as `policy check` reads them, transcripts and Parquet.
 
 Keys of a line decide its form. A line of no known form becomes a `LogProblem`. DuckDB (the extra
-``replay``) reads Parquet and large logs, and counts equal calls first. Without it, logs are read
-line by line, with the same result.
+``replay``) reads Parquet, and counts equal calls first.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib.util import find_spec
 from itertools import chain as chained
 from pathlib import Path
 from typing import Final
@@ -52,10 +50,6 @@ def log_files(paths: list[Path]) -> dict[Path, str]:
     return found
 
 
-# The bytes of a log from which starting DuckDB is worth its time.
-_LARGE = 4 * 2**20
-
-
 def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
     """Yield the calls of a log, called *name* in places. Raises PolicyError if it is unreadable."""
     if file.suffix == ".parquet":
@@ -69,13 +63,6 @@ def read_log(file: Path, name: str) -> Iterator[Record | LogProblem]:
         if "type" in keys and ("sessionId" in keys or "leafUuid" in keys):
             yield from _transcript(file, name, values)
             return
-        if is_installed() and file.stat().st_size >= _LARGE:
-            try:
-                yield from _counted(file, name)
-            except PolicyError:
-                pass  # nothing was yielded yet; reading by line gives mistakes their places
-            else:
-                return
         yield from (_read(value, source) for source, value in values)
     except OSError as error:
         msg = f"cannot be read: {(error.strerror or str(error)).lower()}"
@@ -162,38 +149,27 @@ _FIELDS: Final = (
 _ROWS: Final = 10_000  # taken from the result at a time
 
 
-def is_installed() -> bool:
-    """Return whether DuckDB is installed."""
-    return find_spec("duckdb") is not None
-
-
 def _counted(file: Path, name: str) -> Iterator[Record | LogProblem]:
-    """Yield each distinct call of *file*, with its number.
+    """Yield each distinct call of a Parquet file, with its number.
 
-    Raises PolicyError before the first, if DuckDB is missing or cannot read the file.
+    Raises PolicyError if DuckDB is missing or cannot read the file.
     """
-    if not is_installed():
+    try:
+        import duckdb  # noqa: PLC0415  # an extra
+    except ImportError:
         msg = "Parquet is read by DuckDB, which is missing"
         help_ = "pip install '.[replay]' in a clone of agent-policy"
-        raise PolicyError(msg, file=str(file), help=help_)
-    import duckdb  # noqa: PLC0415  # 0.1 s that small logs need not pay
-
-    source = "read_parquet($1)"
-    if file.suffix != ".parquet":
-        columns = ", ".join(f"'{field}': 'JSON'" for field in _FIELDS)
-        source = f"read_json($1, format='newline_delimited', columns={{{columns}}})"
+        raise PolicyError(msg, file=str(file), help=help_) from None
     fields = "|".join(map(re.escape, _FIELDS))
-    query = (
-        f"SELECT to_json(kept), count(*) FROM (SELECT COLUMNS('^({fields})$') FROM {source}) kept"  # noqa: S608  # names of ours
-        " GROUP BY ALL"
-    )
+    kept = f"SELECT COLUMNS('^({fields})$') FROM read_parquet($1)"  # noqa: S608  # names of ours
+    query = f"SELECT to_json(kept), count(*) FROM ({kept}) kept GROUP BY ALL"  # noqa: S608  # as above
     try:
         with duckdb.connect() as connection:
             result = connection.execute(query, [str(file)])
             while rows := result.fetchmany(_ROWS):
                 for text, times in rows:
                     row = json.loads(text)
-                    for key in _ARGUMENTS if file.suffix == ".parquet" else ():
+                    for key in _ARGUMENTS:
                         # A column of Parquet has the arguments of all calls, null if absent.
                         if isinstance(call := row.get(key), dict):
                             row[key] = {k: v for k, v in call.items() if v is not None}

@@ -32,7 +32,7 @@ class Record:
     cwd: str = ""  # the folder of the project, absolute, or ""
     redacted: tuple[str, ...] = ()  # arguments whose value was masked or left out
     source: str = field(default="", eq=False)  # its place in a log, e.g. ``a.jsonl:12``
-    times: int = 1  # how often the call occurs, if DuckDB counted the log
+    times: int = 1  # how often the call occurs, in a log that was counted
     agent: str = ""  # the caller, if its chain is unknown, or ""
     project: str = ""  # the title of the project of the chain, or ""
 

@@ -270,9 +270,6 @@ class _Settings:
                 self.add(_ASK, f"Agent(subagent_type:{new})")
         for name in BUILT_IN:
             self.add(_DENY, f"Agent({name})")
-        for line in self.agent.spawn_rules:
-            value = stars(line.pattern, line.effect)
-            self._line("Agent", value and f"{line.field}:{value}", line, line.effect)
 
     def _says(self, rule: str, line: PortableLine, effect: Effect) -> bool:
         """Whether a rule matches no more calls than *line* if it allows, and no fewer if not."""

@@ -92,9 +92,6 @@ def _add_starts(agent: PortableAgent, portable: Portable, rules: _Rules) -> None
     started = {name: effect for name, effect in agent.starts.items() if effect is not Effect.DENY}
     for name, effect in started.items():
         rules[effect].append(f"{SPAWN_TOOL}({name})")
-    for less in Effect if started else ():
-        lines = tuple(line for line in agent.spawn_rules if line.effect is less)
-        rules[less] += map(print_matcher, _matchers(SPAWN_TOOL, lines, less))
     if agent.otherwise is Effect.ALLOW:
         others = (other.name for other in portable.agents if other.name not in started)
         rules[Effect.DENY] += [f"{SPAWN_TOOL}({name})" for name in others]
