@@ -230,6 +230,18 @@ def rules_for(
     return tuple(dict.fromkeys(filter(None, rules))) if all(rules) else ()
 
 
+def rule_for_all_of(chain: Chain, tool: str, call: Mapping[str, object]) -> str | None:
+    """Return the rule that spells a whole command, if it allows it; None for another call."""
+    dialect = dialect_of([chain.table])
+    if dialect.argument(tool).kind is not ArgumentKind.COMMAND:
+        return None
+    with suppress(Unreadable):
+        rule = _rule(tool, given_text(dialect.argument(tool), call), dialect)
+        if rule and remedy_of(chain, (rule,), [(tool, call)]):
+            return rule
+    return None
+
+
 def _named(tool: str, clauses: Iterable[Clause], dialect: Dialect) -> Iterator[tuple[str, str]]:
     """Yield the tools and texts that rules have to match for *clauses*."""
     tools = dialect.shell.files
@@ -239,7 +251,8 @@ def _named(tool: str, clauses: Iterable[Clause], dialect: Dialect) -> Iterator[t
         Does.WRITES: "Edit" if tools.output in tools.inner else tools.output,
     }
     for clause in clauses:
-        if clause.does is Does.RUNS:
+        is_known = clause.does is Does.HIDES and HIDDEN_TEXT in clause.text
+        if clause.does is Does.RUNS or is_known:
             yield tool, clause.text
         elif clause.text and opens.get(clause.does):
             yield opens[clause.does], clause.text
@@ -267,9 +280,14 @@ def _rule(tool: str, text: str, dialect: Dialect) -> str | None:
     is_pattern = any(each in masked(text) for each in special) or HIDDEN_TEXT in written
     for form in forms:
         with suppress(PolicyError):
-            entries = entries_of(form, Effect.ALLOW, dialect)
-            if not (is_pattern and "(" in form) and any(one.tool == tool for one in entries):
+            own = [one for one in entries_of(form, Effect.ALLOW, dialect) if one.tool == tool]
+            if not own or (is_pattern and "(" in form):
+                continue
+            # A text may read as the name of a parameter, a colon and its value.
+            if not own[0].field:
                 return form
+            if dialect.argument(tool) is not dialect.other:
+                return None
     return None
 
 
@@ -286,12 +304,20 @@ def _path(text: str, dialect: Dialect) -> str:
 def folded(rules: Iterable[str], least: int, dialect: Dialect) -> dict[str, tuple[str, ...]]:
     """Return *rules*, with similar ones folded into a pattern: rule -> the rules that it replaces.
 
-    Commands with the same program and subcommand are similar, and so are files in one folder:
-    `Bash(git diff *)`, `Edit(docs/**)`; then also folders in one folder. A pattern replaces at
-    least *least* rules.
+    Commands with the same program and subcommand are similar, files in one folder, and all calls
+    of a tool that the host does not know: `Bash(git diff *)`, `Edit(docs/**)`, `mcp__db__query`;
+    then also folders in one folder. A pattern replaces at least *least* rules.
     """
     groups: dict[str, tuple[str, ...]] = {rule: (rule,) for rule in rules}
+    # A rule for a command that is not known to its end is a pattern already.
+    patterns = {rule: [rule] for rule in groups if rule.endswith(" *)")}
     while True:
+        for pattern, members in patterns.items():
+            # Of files also those that lie deeper.
+            begin = begin_of(pattern)
+            inside = [rule for rule in groups if rule in members or rule.startswith(begin)]
+            if inside:
+                groups[pattern] = tuple(one for rule in inside for one in groups.pop(rule))
         by_stem: dict[tuple[str, str], list[str]] = {}
         for rule in groups:
             by_stem.setdefault(stem(rule, dialect), []).append(rule)
@@ -300,11 +326,14 @@ def folded(rules: Iterable[str], least: int, dialect: Dialect) -> dict[str, tupl
         patterns.pop("", None)
         if not patterns:
             return groups
-        for pattern, members in patterns.items():
-            # Of files also those that lie deeper.
-            folder = pattern.removesuffix("**)") if pattern.endswith("/**)") else pattern
-            inside = [rule for rule in groups if rule in members or rule.startswith(folder)]
-            groups[pattern] = tuple(one for rule in inside for one in groups.pop(rule))
+
+
+def begin_of(rule: str) -> str:
+    """Return the text with which all begin that *rule*, a pattern or a tool, stands for."""
+    for end in ("/**)", " *)"):
+        if rule.endswith(end):
+            return rule.removesuffix(end) + end[0]
+    return f"{rule}("
 
 
 def stem(rule: str, dialect: Dialect) -> tuple[str, str]:
@@ -318,7 +347,7 @@ def stem(rule: str, dialect: Dialect) -> tuple[str, str]:
             words = text.split(" ")
             return tool, " ".join(words[: 2 if words[1:] and words[1].isidentifier() else 1])
         case _:
-            return tool, text
+            return tool, tool if dialect.argument(tool) is dialect.other else text
 
 
 def _pattern_of(rules: Sequence[str], dialect: Dialect) -> str:
@@ -326,6 +355,8 @@ def _pattern_of(rules: Sequence[str], dialect: Dialect) -> str:
     tool, shared = stem(rules[0], dialect)
     if dialect.argument(tool).kind is ArgumentKind.PATH:
         return f"{tool}({shared}/**)"
+    if dialect.argument(tool) is dialect.other:
+        return tool
     texts = [rule.removesuffix(")").partition("(")[2].removesuffix(" *") for rule in rules]
     columns = zip(*(text.split(" ") for text in texts), strict=False)
     words = [column[0] for column in takewhile(lambda column: len(set(column)) == 1, columns)]

@@ -16,8 +16,15 @@ from policy.analysis.lint import lint
 from policy.analysis.records.logs import LogProblem
 from policy.analysis.records.record import Record
 from policy.analysis.records.replay import RecordDecider, Undecided, each_answered
-from policy.analysis.remedy import command_of, folded, hidden_kind, holds_credential, rules_for
-from policy.commands.reader import Ambiguity
+from policy.analysis.remedy import (
+    begin_of,
+    command_of,
+    folded,
+    hidden_kind,
+    holds_credential,
+    rule_for_all_of,
+    rules_for,
+)
 from policy.compare.tables import differences
 from policy.compare.witness import Difference
 from policy.core.decision import Decision, Reason
@@ -73,6 +80,11 @@ _SHELLS: Final = frozenset(
     tool for tool, said in DIALECT.arguments.items() if said.kind is ArgumentKind.COMMAND
 )
 
+# What a command of one line is seldom run with twice.
+_SCRIPTS: Final = frozenset(
+    {"a loop", "a condition", "a group of commands", "syntax that is not looked into"}
+)
+
 # An agent that may do nothing, with rules about commands so that these are read.
 _NOTHING: Final = "agent main { ask Bash(:), Monitor(:) }"
 
@@ -125,17 +137,24 @@ class _Bare:
         Raises PolicyError where no rule can allow it, or should name it.
         """
         tool, call, chain = record.tool, record.call, self._chain(record.cwd)
-        if chain.decide(tool, call).effect is Effect.ALLOW:
+        if chain.decide(tool, call, checked=True).effect is Effect.ALLOW:
             return ()
         command = command_of(tool, call, self.dialect)
-        if command is not None and (
+        is_hidden = command is not None and (
             command.unread or command.opaque or not all(part.grantable for part in command.parts)
-        ):
-            hidden = command.ambiguities[0] if command.ambiguities else Ambiguity("", "")
-            raise PolicyError(f"no rule can allow {hidden_kind(hidden.text, hidden.why)}")
-        rules = rules_for(chain, tool, call, lacking=True)
+        )
+        rules = () if is_hidden else rules_for(chain, tool, call, lacking=True)
+        whole = None if rules or command is None else rule_for_all_of(chain, tool, call)
+        kinds = (
+            [hidden_kind(each.text, each.why) for each in command.ambiguities] if command else []
+        )
+        if whole and "\n" not in whole and _SCRIPTS.isdisjoint(kinds):
+            return (whole,)
         if not rules and holds_credential(call):
             raise PolicyError("no rule may hold a credential")
+        if is_hidden:
+            only = "only a rule that spells all of it can" if whole else "no rule can"
+            raise PolicyError(f"{only} allow {(kinds or [hidden_kind('', '')])[0]}")
         return rules
 
 
@@ -193,32 +212,26 @@ class _Draft:
         self._taken_over: dict[str, dict[tuple[Effect, str], None]] = {a: {} for a in self.agents}
         # A rule for a single call -> why it is not among those that allow.
         self._missing: dict[str, str] = {}
+        # The same -> the rule in force that allows the call, which grants nothing new.
+        self._in_force: dict[str, str] = {}
         for rules in self._rules.values():
             for (effect, _), members in rules.items():
                 for one in members if effect is Effect.ASK else ():
-                    text = one.removesuffix(")").partition("(")[2]
+                    text = one.removesuffix(")").partition("(")[2] or one
                     self._missing[one] = f"another call with `{text}` was asked for"
         if file is not None:
             self._leave_asking_to_host()
         self._narrow_what_lint_finds()
 
     def _leave_asking_to_host(self) -> None:
-        """Take out the rules that ask, but for calls that a rule would allow then."""
-        every = self._rules
-        self._rules = {
-            agent: {key: members for key, members in rules.items() if key[0] is Effect.ALLOW}
-            for agent, rules in every.items()
-        }
-        needed = {
-            rule
-            for call, got in zip(self._calls, self.decisions(), strict=True)
-            if call.effect is Effect.ASK and got.effect is Effect.ALLOW
-            for rule in call.rules
-        }
-        for agent, rules in every.items():
-            for key, members in rules.items():
-                if not needed.isdisjoint(members):
-                    self._rules[agent][key] = members
+        """Take out the rules that ask, but for those that a rule would allow then."""
+        for agent, rules in self._rules.items():
+            wide = [begin_of(rule) for effect, rule in rules if effect is Effect.ALLOW]
+            self._rules[agent] = {
+                (effect, rule): members
+                for (effect, rule), members in rules.items()
+                if effect is Effect.ALLOW or rule.startswith(tuple(wide))
+            }
 
     def _narrow(self, agent: str, blamed: Mapping[str, str]) -> bool:
         """Write rules for single calls instead of wide ones; take out those for single calls.
@@ -227,12 +240,15 @@ class _Draft:
         """
         kept: _Rules = {}
         for (effect, rule), members in self._rules[agent].items():
+            wide = self._in_force.get(rule)
             if rule not in blamed:
-                kept[effect, rule] = members
-            elif len(members) > 1:
+                kept[effect, rule] = (*kept.get((effect, rule), ()), *members)
+            elif rule not in self._in_force.values() and len(members) > 1:
                 kept |= {(effect, one): (one,) for one in members}
+            elif wide and wide not in blamed:
+                kept[effect, wide] = (*kept.get((effect, wide), ()), rule)
             else:
-                self._missing[rule] = blamed[rule]
+                self._missing |= dict.fromkeys(members, blamed[rule])
         changed = kept != self._rules[agent]
         self._rules[agent] = kept
         return changed
@@ -263,17 +279,37 @@ class _Draft:
         """Yield the calls whose effect is not that in the log, each with the reason."""
         does = {Effect.ALLOW: "allows it", Effect.ASK: "asks for it", Effect.DENY: "denies it"}
         for call, got in zip(self._calls, self.decisions(), strict=True):
-            # The host allows some without a rule.
-            if got.effect is call.effect or (got.effect is Effect.ALLOW and not call.rules):
+            if _is_covered(call, got):
                 continue
             rules = [because.rule for because in got.because if because.place is not None]
             missing = [self._missing[rule] for rule in call.rules if rule in self._missing]
             why = f"`{rules[0]}` {does[got.effect]}" if rules else "no rule can name it alone"
             yield evolve(call, why=missing[0] if missing and not rules else why)
 
+    def drop_unneeded(self) -> None:
+        """Remove the rules that allow and that only calls need which are not covered."""
+        needed: set[tuple[str, str]] = set()
+        for call, got in zip(self._calls, self.decisions(), strict=True):
+            if _is_covered(call, got):
+                rules = (*call.rules, *(because.rule for because in got.because))
+                needed.update((call.chain[-1], rule) for rule in rules)
+        for agent, found in self._rules.items():
+            self._rules[agent] = {
+                (effect, rule): members
+                for (effect, rule), members in found.items()
+                if effect is Effect.ASK or any((agent, one) in needed for one in (rule, *members))
+            }
+
     def mend(self, decider: RecordDecider) -> tuple[str, ...]:
         """Remove grants that the policy in force does not have; return why some may be left."""
         why: dict[str, None] = {}
+        for call in self._calls if self._file is not None else ():
+            given = Record(
+                call.chain, call.tool, call.arguments, cwd=call.cwd, project=call.project
+            )
+            because = decider.decide(given).because
+            if len(call.rules) == len(because) == 1 and because[0].place is not None:
+                self._in_force[call.rules[0]] = because[0].rule
         for _ in range(_ROUNDS):
             excess: list[tuple[str, Difference]] = []
             why = {}
@@ -384,7 +420,16 @@ class _Draft:
         for chain in self._chains if spawns else ():
             if len(chain) > 1 and chain[-2] == agent:
                 found[self._starting(chain), f"{SPAWN_TOOL}({chain[-1]})"] = None
-        return [*(found | self._taken_over[agent])]
+        taken = self._taken_over[agent]
+
+        def is_decided(effect: Effect, rule: str) -> bool:
+            return any(
+                (rule == wide and other < effect)
+                or (rule.startswith(begin_of(wide)) and rule != wide and other <= effect)
+                for other, wide in taken
+            )
+
+        return [key for key in found | taken if not is_decided(*key)]
 
     def _starting(self, chain: tuple[str, ...]) -> Effect:
         """Return the effect in the policy in force of the call that starts the last of *chain*."""
@@ -420,6 +465,11 @@ class _Draft:
 
 def _matchers(rules: Iterable[str]) -> tuple[Matcher, ...]:
     return tuple(map(parse_matcher, rules))
+
+
+def _is_covered(call: UsedCall, got: Decision) -> bool:
+    # The host allows some without a rule.
+    return got.effect is call.effect or (got.effect is Effect.ALLOW and not call.rules)
 
 
 def _is_excess(difference: Difference) -> bool:
@@ -476,8 +526,10 @@ def propose(
         told = "name the policy in force with --policy, other logs, or the first agent with --root"
         raise PolicyError(msg, help=told)
     draft = _Draft(calls, decider, least, file, bare.dialect)
+    draft.drop_unneeded()
     why = () if decider is None else draft.mend(decider)
     uncovered = tuple(draft.uncovered())
+    draft.drop_unneeded()
     covered = sum(call.times for call in calls) - sum(call.times for call in uncovered)
     agents, rules = len(draft.agents), draft.rules
     return Proposal(draft.text(), agents, rules, covered, uncovered, left_out, why)

@@ -49,7 +49,8 @@ def _notes(proposal: Proposal, most: int | None, *, proven: bool) -> Iterator[do
     yield doc.Paragraph(f"covered: {count(proposal.covered, 'call')}, by {rules}")
     for each in proposal.uncovered[:most]:
         told = (f"not covered: {each.effect} ", call(each.tool, each.arguments))
-        yield doc.Paragraph((*told, f"  ({chain_text(each.chain)}): {each.why}"))
+        by = f"  ({chain_text(each.chain)}, {count(each.times, 'call')}): {each.why}"
+        yield doc.Paragraph((*told, by))
     if (left := len(proposal.uncovered) - (most or 0)) > 0 and most:
         yield doc.Paragraph(f"not covered: {left:,} more, shown with --all")
     yield from not_decided(proposal.left_out, most, "left out")

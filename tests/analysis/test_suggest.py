@@ -331,7 +331,8 @@ def test_no_rule_is_made_of_shell_grammar_and_what_is_left_out_is_named(settings
     found = propose(records, file=CLAUDE if settings else None)
     left_out = sum(count for count, _ in found.left_out.values())
     assert found.covered + len(found.uncovered) + left_out == len(COMMANDS)
-    assert all(why.startswith("no rule can allow") for why in found.left_out)
+    said = ("no rule can allow", "only a rule that spells all of it can allow")
+    assert all(why.startswith(said) for why in found.left_out)
     name = ".claude/settings.json" if settings else "t.policy"
     workspace = load_tree(Memory({name: found.text}))
     assert not [finding for finding in workspace.findings if str(finding.severity) != "note"]
@@ -437,8 +438,10 @@ def test_no_wide_rule_is_proposed_that_runs_anything(file):
 
 
 def test_a_rule_that_allows_no_call_of_the_log_is_left_out():
-    rules = settings_of(called("Bash", command="xargs rm < list"), called("Bash", command="make"))
-    assert rules == {"allow": ["Bash(make)"]}
+    guarded = called("Write", file_path="~/.bashrc", content="")
+    both = called("Bash", command="cat x >> ~/.bashrc && gcc a.c")
+    assert settings_of(guarded, both, called("Bash", command="make")) == {"allow": ["Bash(make)"]}
+    assert settings_of(both, called("Bash", command="gcc a.c")) == {"allow": ["Bash(gcc a.c)"]}
 
 
 def test_each_call_that_is_not_covered_has_a_reason():
@@ -449,7 +452,7 @@ def test_each_call_that_is_not_covered_has_a_reason():
     ]
     found = propose(records)
     assert [call.why for call in found.uncovered] == [
-        "`Bash(npm test)` asks for it",
+        "another call with `npm test` was asked for",
         "no rule can name it alone",
     ]
     (found,) = propose(records[:2], file=CLAUDE).uncovered
@@ -565,3 +568,99 @@ def test_every_line_that_is_left_out_is_named(folder, capsys) -> None:
     assert f"this is not JSON ({named}, 3 more)" in err
     main(["suggest", "calls.jsonl", "--policy", ".", "--all"])
     assert f"calls.jsonl:{before + 6})" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "docker build -t api:$(git rev-parse HEAD) .",
+        "source .venv/bin/activate && pytest -q",
+        "kill $(lsof -t -i:3000)",
+    ],
+)
+def test_a_command_of_one_line_that_a_rule_can_only_spell_is_spelled(command):
+    assert settings_of(called("Bash", command=command)) == {"allow": [f"Bash({command})"]}
+
+
+def test_our_notation_has_no_rule_that_spells_what_is_not_known():
+    with pytest.raises(PolicyError, match="no rule can allow a command substitution"):
+        propose([called("Bash", command="kill $(lsof -t -i:3000)")])
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("for i in 1 2; do make $i; done", "only a rule that spells all of it can allow a loop"),
+        ("for f in *.c; do make $f; done", "no rule can allow a loop"),
+        ("find . -name '*.o' -delete", "no rule can allow text that may change"),
+    ],
+)
+def test_a_script_is_left_out_with_what_could_allow_it(command, why):
+    with pytest.raises(PolicyError, match=re.escape(f": {why}")):
+        settings_of(called("Bash", command=command))
+
+
+def test_a_text_that_another_program_prints_is_a_star_in_a_here_document_too():
+    text = "## Summary\n\n## Test plan\n- [ ] x"
+    command = f'gh pr create --title "A" --body "$(cat <<\'EOF\'\n{text}\nEOF\n)"'
+    rules = settings_of(called("Bash", command=command))
+    assert rules == {"allow": ["Bash(gh pr create --title A --body *)"]}
+
+
+def test_calls_of_a_tool_that_the_host_does_not_know_are_folded():
+    asked = [called("mcp__db__query", sql=f"select {number}") for number in range(3)]
+    other = called("mcp__db__query_all", sql="select 1")
+    found = propose([*asked, other, called("TodoWrite", todos=[{"content": "x"}])])
+    assert "mcp__db__query, mcp__db__query_all(select 1)" in lines(found)[-1]
+    assert found.covered == 5
+
+
+def test_a_text_that_reads_as_a_parameter_is_no_rule():
+    found = propose([called("mcp__web__open", url="http://localhost:3000")])
+    assert lines(found) == ["allow mcp__web__open"]
+    assert found.covered == 1
+    found = propose([called("Skill", skill="web:deploy"), called("Skill", skill="pdf")])
+    assert lines(found) == ["allow Skill(pdf)"]
+    assert [call.arguments for call in found.uncovered] == [{"skill": "web:deploy"}]
+
+
+def test_a_rule_with_a_star_stands_for_those_that_it_matches():
+    calls = [called("Bash", command=text) for text in ("npx eslint a.ts", "ls | xargs npx eslint")]
+    assert settings_of(*calls) == {"allow": ["Bash(npx eslint *)"]}
+
+
+def test_a_call_that_was_asked_for_is_named_where_its_rule_has_no_text():
+    calls = [called("WebSearch", Effect.ASK, query="a"), called("WebSearch", query="b")]
+    (left,) = propose(calls, file=CLAUDE).uncovered
+    assert (left.effect, left.why) == (Effect.ALLOW, "another call with `WebSearch` was asked for")
+
+
+def in_force(permissions: dict[str, list[str]]) -> RecordDecider:
+    return decider(**{".claude/settings.json": json.dumps({"permissions": permissions})})
+
+
+def test_the_rule_in_force_is_proposed_where_a_narrower_one_grants_more():
+    # A rule for a file also lets commands write it; one for every file does not.
+    permissions = {"allow": ["Edit", "Bash(pytest *)"], "deny": ["Edit(**/*.lock)"]}
+    current = in_force(permissions)
+    calls = [file("Edit", "src/a.py"), file("Edit", "b.py"), bash("pytest -q")]
+    found = propose(calls, current, file=CLAUDE)
+    assert json.loads(found.text)["permissions"] == {
+        "allow": ["Bash(pytest -q)", "Edit"],
+        "deny": ["Edit(**/*.lock)"],
+    }
+    assert (found.covered, found.uncovered) == (3, ())
+
+
+def test_no_rule_is_taken_over_beside_one_that_decides_before_it():
+    permissions = {
+        "allow": ["Bash(gh *)", "Bash(npm *)"],
+        "ask": ["Bash(gh pr create *)"],
+        "deny": ["Bash(rm -rf *)"],
+    }
+    commands = ["gh pr create --fill", "gh pr list", "gh pr view 1", "gh pr view 2", "npm test"]
+    found = propose(map(bash, commands), in_force(permissions), file=CLAUDE)
+    rules = json.loads(found.text)["permissions"]
+    assert rules["ask"] == ["Bash(gh pr create *)", "Monitor"]  # the rules are for both tools
+    assert not set(rules["ask"]) & set(rules.get("deny", ()))
+    assert found.covered == len(commands)
