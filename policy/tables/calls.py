@@ -1,7 +1,7 @@
-"""Read the argument of a call that rules apply to, in one form.
+"""Read the argument of a call that rules apply to, in canonical form.
 
-What cannot be read raises `Unreadable`, and the table denies: a rule that
-might have denied the call cannot be asked.
+An argument that cannot be read raises `Unreadable`, and the table denies the call, since a rule
+that denies it may match.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Unreadable(Exception):
 def argument_text(
     argument: Argument, dialect: Dialect, call: Mapping[str, object], *, variant: bool = False
 ) -> str:
-    """Return the text of *call* that patterns are matched with; a path perhaps as a `case_variant`.
+    """Return the text of *call* that patterns match; for a path and *variant*, its `case_variant`.
 
     Raises:
         Unreadable: there is no such text.
@@ -49,7 +49,7 @@ def argument_text(
 
 
 def given_text(argument: Argument, call: Mapping[str, object]) -> str:
-    """Return the text of *call* before it is made canonical. Raises Unreadable if there is none."""
+    """Return the text of *call* as given, not canonical. Raises Unreadable if there is none."""
     return _READERS.get(argument.kind, _raw)(argument, call)
 
 
@@ -76,7 +76,7 @@ def _joined(argument: Argument, call: Mapping[str, object]) -> str:
 
 
 def _json(_: Argument, call: Mapping[str, object], *, allow_nan: bool = False) -> str:
-    import json  # noqa: PLC0415  # few tools are read so
+    import json  # noqa: PLC0415  # few tools need it
 
     try:
         return json.dumps(
@@ -96,7 +96,7 @@ _READERS: Final[dict[ArgumentKind, Callable[[Argument, Mapping[str, object]], st
 
 def _raw(argument: Argument, call: Mapping[str, object]) -> str:
     if not argument.fields:
-        # A tool without a description: its argument is the only text, or else the whole call.
+        # The dialect does not describe the tool: its argument is the only text, or the whole call.
         only = next(iter(call.values())) if len(call) == 1 else None
         return only if isinstance(only, str) else _json(argument, call, allow_nan=True)
     values = [call[field] for field in argument.fields if field in call]
@@ -138,7 +138,7 @@ def _absolute(path: str, dialect: Dialect) -> str:
     # Most paths are canonical already.
     if "//" not in path and "/." not in path and not path.endswith("/"):
         return path
-    # Two leading slashes, whose meaning POSIX leaves open, count as one.
+    # POSIX leaves the meaning of two leading slashes open; they count as one.
     below = posixpath.normpath(path).lstrip("/")
     return f"/{below}" if below else ""
 
@@ -185,7 +185,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def real_path(path: str, links: Iterable[tuple[str, str]]) -> str:
-    """Return where a canonical *path* leads. Raises Unreadable where links lead in a circle."""
+    """Return the real path of a canonical *path*. Raises Unreadable if links form a circle."""
     for _ in range(limits.LINKS):
         for link, target in links:
             if path == link or path.startswith(link + "/"):
@@ -200,7 +200,7 @@ def _host(url: str, *, is_browsed: bool) -> str:
     from policy.core.urls import read_url  # noqa: PLC0415  # for URLs alone
 
     host = (read_url(url) or ("",))[0]
-    # What a browser knows by heart it knows without a dot at the end, and rules ignore that dot.
+    # Browsers compare known names without the final dot, and rules ignore this dot.
     if not host or (is_browsed and host.endswith(".")):
         raise Unreadable
     return host if is_browsed else host.removesuffix(".").strip("[]")

@@ -41,7 +41,7 @@ def file_outcome(row: Row, path: str, variant: str, last: int = NO_MATCH) -> Out
     return found
 
 
-# The most characters of a name whose outcome a row remembers.
+# The length of the longest name in the cache of a row.
 _LONGEST: Final = 256
 
 
@@ -60,13 +60,13 @@ def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
     return found
 
 
-# Below these names Linux has links to the working folder and to the root of the process that asks.
+# In these folders Linux has links to the working folder and to the root of the current process.
 _OF_PROCESSES: Final = ("/proc/self/", "/proc/thread-self/")
 _OWN: Final = (*_OF_PROCESSES, "/proc/self/task/self/")
 
 
 def links_of_processes(dialect: Dialect) -> list[tuple[str, str]]:
-    """Return the links by which a process finds its folder and its root, and where they lead."""
+    """Return the links in ``/proc`` to the folder and the root of a process, with their targets."""
     cwd = folded(dialect.cwd) if dialect.fold else dialect.cwd
     return [(f"{of}{name}", to) for of in _OWN for name, to in (("cwd", cwd), ("root", ""))]
 
@@ -74,9 +74,9 @@ def links_of_processes(dialect: Dialect) -> list[tuple[str, str]]:
 def path_outcome(row: Row, path: str, last: int = NO_MATCH) -> Outcome:
     """Return the outcome of *row* for a canonical path, and for the file that it leads to.
 
-    A file that a rule denies under either name is denied. Otherwise the real path of a file
-    that a command reads decides alone, a file that a command writes through a link out of the
-    working folders is asked for in any case, and a file tool needs both names.
+    A rule that denies one of the two paths denies the file. Otherwise the real path alone decides
+    for a file that a command reads; a file that a command writes through a link out of the working
+    folders is asked for; and for a file tool the stricter of both paths decides.
     """
     named = row.at(min(row.first(path), last))
     if not row.ruleset.dialect.links:
@@ -105,7 +105,7 @@ def led_outcome(row: Row, path: str, real: str, last: int = NO_MATCH) -> Outcome
         is_same = alike or row.default.effect is Effect.ALLOW
         return found if is_same else guarded(row.ruleset)
     if found.effect is Effect.ALLOW:
-        # Where a rule alone decides one name, a rule must decide the other too, for the same tool.
+        # If a rule decides one path, a rule for the same tool must decide the other too.
         ruled = [
             each for each in ((path, named), (real, led_to)) if each[1].reason not in BY_DEFAULT
         ]

@@ -1,7 +1,7 @@
 """A row: the entries of one rule set for one tool, in order; the first match decides.
 
-Cost hardly grows with the number of rules: an index finds the first pattern that matches
-(`policy.patterns.index`), and the outcome of each entry is made once.
+An index finds the first pattern that matches (`policy.patterns.index`), and the outcome of each
+entry is built once, so a decision costs about the same for any number of rules.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from policy.tables.ruleset import Entry, RuleSet
 
 
-# The patterns that each kind of argument is matched with.
+# Kind of argument -> the kind of patterns that match it.
 KINDS: Final = {
     **dict.fromkeys(ArgumentKind, PatternKind.TEXT),
     ArgumentKind.PATH: PatternKind.PATH,
@@ -34,9 +34,9 @@ KINDS: Final = {
 
 @frozen(eq=False)
 class Outcome:
-    """What a row decides for a call: an effect, with the entries that are the reasons.
+    """The answer of one row to a call: an effect, a reason, and the determining entries.
 
-    Each is made once, and compared by identity: two equal ones may have different reasons.
+    Outcomes are compared by identity, since outcomes of different entries have different rules.
     """
 
     effect: Effect
@@ -44,17 +44,17 @@ class Outcome:
     entries: tuple[Entry, ...] = ()
 
 
-# What a rule for any command overrides where the host's shell says so.
+# The reasons that a rule for any command overrides in some hosts.
 BY_DEFAULT: Final = frozenset({Reason.DEFAULT, Reason.CLASSIFIER, Reason.UNANALYSABLE})
 
 
 def strictness(outcome: Outcome | Decision) -> tuple[Effect, bool]:
-    """Return a key that sorts answers: the strictest first, and a rule before a default."""
+    """Return a sort key: the strictest effect first, and of equal effects rules before defaults."""
     return outcome.effect, outcome.reason in BY_DEFAULT
 
 
 def unsure(rules: RuleSet) -> Outcome:
-    """Return the outcome of a call for which it is not known which rules match."""
+    """Return the outcome of a call if the engine cannot tell which rules match it."""
     if not rules.dialect.asks:
         return _REFUSED
     return _JUDGED if rules.default_reason is Reason.CLASSIFIER else UNANALYSABLE
@@ -78,12 +78,11 @@ _GUARDED_REFUSED: Final = Outcome(Effect.DENY, Reason.PROTECTED)
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
-# What a row remembers of calls and of files: the same few come again. And the characters of the
-# longest text that it remembers.
+# How many calls and files a row caches, and the length of the longest text in the cache.
 _KEPT: Final = 2048
 _LONGEST: Final = 1024
 
-# Where no argument alone decides: a name that no call has, not even "".
+# The name of no argument, for rows that no argument alone decides.
 NO_FIELD: Final[Any] = object()
 
 
@@ -93,11 +92,11 @@ class Row:
     Attributes:
         tool: the canonical name of the tool.
         ruleset: the rule set.
-        argument: which argument the rules apply to.
-        entries: the entries with a pattern, up to the first that has none.
-        default: the outcome where none of them matches.
+        argument: the argument that the rules apply to.
+        entries: the entries with a pattern, up to the first entry without one.
+        default: the outcome of a call that no entry matches.
         opens_files: whether rules about files decide calls that no entry matches.
-        constant: the outcome of every call, where all get the same one.
+        constant: the outcome of every call if all calls get the same, else None.
     """
 
     def __init__(
@@ -111,7 +110,7 @@ class Row:
         for entry in entries:
             if entry.pattern is None:
                 self.default = Outcome(entry.effect, entry.reason, (entry,))
-                # Neighbours with the same effect for the same calls add nothing, in any order.
+                # The entries before it with the same effect and reason add nothing.
                 while kept and kept[-1].effect is entry.effect and kept[-1].reason is entry.reason:
                     kept.pop()
                 break
@@ -122,36 +121,36 @@ class Row:
 
     @property
     def kind(self) -> PatternKind:
-        """The kind of its patterns."""
+        """The kind of the patterns."""
         return KINDS[self.argument.kind]
 
     @property
     def inputs(self) -> Inputs | None:
-        """What the arguments may be; None where any will do."""
+        """The valid values of the arguments; None if all values are valid."""
         dialect = self.ruleset.dialect
         return dialect.inputs.get(dialect.key(self.tool))
 
     @property
     def has_parameters(self) -> bool:
-        """Whether entries look at other arguments than the one."""
+        """Whether entries match arguments other than `argument`."""
         return bool(self._parameters)
 
     @cached_property
     def field(self) -> str:
-        """The argument that decides alone, if a text and without *alias*; or `NO_FIELD`."""
+        """The name of the argument that decides alone if it is text and *alias* is absent."""
         names = self.argument.fields
         alone = self.constant is None and not self._parameters and len(names) in (1, 2)
         return names[0] if alone else NO_FIELD
 
     @cached_property
     def alias(self) -> str:
-        """The other name of that argument, or `NO_FIELD`."""
+        """The other name of this argument; `NO_FIELD` without one."""
         names = self.argument.fields
         return names[1] if self.field is not NO_FIELD and len(names) > 1 else NO_FIELD
 
     @cached_property
     def automaton(self) -> Automaton:
-        """The patterns, over arguments that were read."""
+        """The automaton of the patterns, for canonical arguments."""
         return self._run(self.indices, self.kind.separator)
 
     def outcome(self, call: Mapping[str, object]) -> Outcome:
@@ -171,7 +170,7 @@ class Row:
 
     @cached_property
     def _is_plain(self) -> Callable[[str], bool]:
-        """Whether a command is one part as it stands, which needs no reading."""
+        """A function that returns whether a command is plain, so that no reader is needed."""
         from policy.commands.reader import is_plain  # noqa: PLC0415  # for commands alone
 
         shell = self.ruleset.dialect.shell
@@ -184,7 +183,7 @@ class Row:
         last = self.first_parameter(call)
         if not self.indices and not self.opens_files:
             return self.at(last)
-        # Not for plain commands; and `from` takes as long as all that is read of a short text.
+        # Not for plain commands; an import with `from` takes as long as reading a short text.
         import policy.tables.calls as calls  # noqa: PLC0415, PLR0402
 
         try:
@@ -246,8 +245,8 @@ class Row:
     def opening(self, tool: str) -> Row:
         """Return the row for files that a command opens, each as a call of the file tool *tool*.
 
-        A rule for the whole tool that runs commands grants their files too, where no rule about
-        files applies to them. Where `Shell.whole` is set, the command decides that.
+        A rule for all commands grants the files that they open too, unless a rule about files
+        applies to them. With `Shell.whole` the command decides that.
         """
         rules = self.ruleset
         files = rules.row(tool)
@@ -261,17 +260,17 @@ class Row:
 
     @cached_property
     def _known(self) -> Memo[str, Outcome]:
-        """The remembered outcomes, by the text of the argument that decides alone."""
+        """The cache of outcomes, by the text of the argument that decides alone."""
         return Memo(_KEPT)
 
     @cached_property
     def memory(self) -> dict[str, object]:
-        """What the host keeps of the row, by what it is."""
+        """The values that a host caches for the row, by their names."""
         return {}
 
     @cached_property
     def named(self) -> Memo[str, tuple[str | None, Outcome]]:
-        """The canonical paths and the outcomes of files, by their names in commands."""
+        """The cache of files: name in a command -> canonical path and outcome."""
         return Memo(_KEPT)
 
     def _opens_files(self) -> bool:
@@ -296,7 +295,7 @@ class Row:
 
     @cached_property
     def _addresses(self) -> dict[str, int]:
-        """The numbers of the entries for one host and a part of its path, by these."""
+        """Host with a part of a path, ``a.com/docs`` -> the index of the entry for it."""
         exact = [(n, e.pattern) for n, e in enumerate(self.entries) if e.pattern and not e.field]
         named = [(str(p), n) for n, p in exact if p.exact and "/" in str(p)]
         return dict(reversed(named))
@@ -310,7 +309,7 @@ class Row:
 
     @cached_property
     def indices(self) -> Sequence[int]:
-        """The numbers of the entries that look at the argument itself."""
+        """The indices of the entries that match `argument`."""
         return self._by_field.get("", ())
 
     @cached_property
@@ -323,5 +322,5 @@ class Row:
         return _AUTOMATA.get(key) or _AUTOMATA.setdefault(key, Indexed(*key))
 
 
-# Automata are shared: what one has walked serves all rows with the same patterns.
+# Rows with the same patterns share an automaton and its states.
 _AUTOMATA: WeakValueDictionary[object, Automaton] = WeakValueDictionary()

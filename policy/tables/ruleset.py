@@ -1,7 +1,7 @@
 """A rule set: one ordered list of rules over every tool, first match decides.
 
-Whatever precedence a host has became this order when the set was compiled. What the set says of
-one tool is a *row*: the entries whose tool pattern matches the name, in order.
+The front end of a host compiles its precedence into this order. A *row* has the entries for one
+tool: those whose tool pattern matches its name, in order.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from policy.tables.row import Outcome, Row
 
 
 class Form(enum.Enum):
-    """The spelling of a rule, for hosts that treat rules with one pattern differently by it."""
+    """The spelling of a rule. In some hosts it decides together with the pattern."""
 
-    ORDINARY = "plain"  # in no way that counts; content hashes contain the value
-    PREFIX = "prefix"  # as the text alone that others go on from: `git` of `Bash(git:*)`
-    BARE = "bare"  # as what comes before a star, and no command: `git` of `Bash(git *)`
-    WITHIN = "within"  # as all that is in a folder: `Read(src/**)`
-    ALONE = "alone"  # as the only rule that allows calls of its tool: `Bash` without `Bash(git *)`
+    ORDINARY = "plain"  # any other spelling; content hashes contain the value
+    PREFIX = "prefix"  # the text before `:*`: `git` of `Bash(git:*)`
+    BARE = "bare"  # the text before ` *`: `git` of `Bash(git *)`
+    WITHIN = "within"  # all files in a folder: `Read(src/**)`
+    ALONE = "alone"  # the only rule that allows calls of its tool: `Bash` without `Bash(git *)`
 
-    # As for effects and reasons: it is hashed once for each entry, and that of enums is slow.
+    # As for reasons: each entry hashes its form, and the hash of an enum is slow.
     __hash__ = object.__hash__
 
 
@@ -43,14 +43,14 @@ class Entry:
     """One line of a rule set, and of the rows of the tools that it applies to."""
 
     tool: str  # a tool name, or a glob over names (`policy.patterns.notations.names`)
-    effect: Effect  # what it says
-    pattern: Pattern | None = None  # what its argument must be; None is any call
+    effect: Effect  # the effect of calls that match
+    pattern: Pattern | None = None  # the pattern of the argument; None matches every call
     # The parameter that *pattern* matches; "" is the argument that the dialect names for the tool.
     field: str = ""
-    reason: Reason = Reason.RULE  # what a decision by this entry gives as its reason
+    reason: Reason = Reason.RULE  # the reason of a decision by this entry
     rule: str = values.field(default="", hash=False)  # the rule as written
     place: Place | None = None  # where it is written
-    form: Form = Form.ORDINARY  # how it says so, where that counts
+    form: Form = Form.ORDINARY  # its spelling
 
 
 # Of one entry: tool, field, pattern and form.
@@ -61,22 +61,22 @@ Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
 
 
 class EntriesOnDemand:
-    """Entries that are each built when first asked for; *tools* is the name or glob of each."""
+    """A sequence that builds each entry at first use; *tools* has the name or glob of each."""
 
     def __init__(self, tools: Sequence[str], build: Callable[[int], Entry]) -> None:
         self.tools = tools
         self._entry = cache(build)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of entries."""
         return len(self.tools)
 
     def __getitem__(self, number: int) -> Entry:
-        """Return the entry of a number."""
+        """Return the entry at an index."""
         return self._entry(number)
 
     def __iter__(self) -> Iterator[Entry]:
-        """Return all of them."""
+        """Return all entries."""
         return map(self._entry, range(len(self.tools)))
 
 
@@ -84,10 +84,9 @@ class EntriesOnDemand:
 class RuleSet:
     """An ordered first-match list of entries with a default.
 
-    Two sets are equal when their canonical entries, defaults and dialects are:
-    entries that an earlier one always precedes are left out, and the order of
-    neighbours with one effect does not count. Places and the wording of rules
-    do not count either.
+    Two rule sets are equal if their canonical entries, defaults and dialects are. The canonical
+    entries have none that an earlier entry always precedes, and adjacent entries with one effect
+    have no order. Places and the wording of rules do not count.
     """
 
     entries: tuple[Entry, ...]  # or `EntriesOnDemand`
@@ -103,7 +102,7 @@ class RuleSet:
 
     @cached_property
     def by_tool(self) -> dict[str, list[int]]:
-        """The numbers of the entries by the name or glob that each gives."""
+        """Name or glob of a tool -> the indices of its entries."""
         by_tool: dict[str, list[int]] = {}
         for number, tool in enumerate(self.written_tools):
             by_tool.setdefault(tool, []).append(number)
@@ -111,17 +110,17 @@ class RuleSet:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The tool names that entries give literally, canonical."""
+        """The canonical names of tools in entries without a glob."""
         return frozenset(self._by_name)
 
     @cached_property
     def globs(self) -> tuple[str, ...]:
-        """The globs over tool names that entries use."""
+        """The globs over names of tools in entries."""
         return tuple(filter(is_glob, self.by_tool))
 
     @cached_property
     def looking(self) -> frozenset[str]:
-        """The tools, canonical, and the globs whose entries look at an argument."""
+        """The canonical names and the globs of tools whose entries match an argument."""
         tools = {entry.tool for entry in self.entries if entry.pattern is not None}
         return frozenset(tool if is_glob(tool) else self.dialect.key(tool) for tool in tools)
 
@@ -135,7 +134,7 @@ class RuleSet:
 
     @cached_property
     def _globs(self) -> tuple[Index, list[list[int]]]:
-        """The globs, and the numbers of the entries of each."""
+        """The globs, each with the indices of its entries."""
         numbers = [self.by_tool[tool] for tool in self.globs]
         return Index([_glob(tool).tokens for tool in self.globs]), numbers
 
@@ -144,7 +143,7 @@ class RuleSet:
         return {}
 
     def row(self, tool: str) -> Row:
-        """Return the row of the set for *tool*."""
+        """Return the row for *tool*."""
         name = self.dialect.canonical(tool)
         row = self._rows.get(name)
         if row is None:
@@ -164,7 +163,7 @@ class RuleSet:
         for spelling in spelled:
             matching.update(*(numbers[glob] for glob in globs.matching(spelling)))
         if name in self.dialect.shell.files.inner:
-            # No call has this name, so of globs a star alone applies.
+            # No call has this name, so `*` is the only glob that applies.
             matching.difference_update(
                 number for tool in self.globs if tool != "*" for number in self.by_tool[tool]
             )
@@ -177,26 +176,26 @@ class RuleSet:
 
     @cached_property
     def worded(self) -> Key:
-        """A key that is equal for sets whose rules have the same words, in whatever place."""
+        """A key that is equal for rule sets whose rules have equal texts, without their places."""
         words = tuple([(_WORDS(entry), entry.place is None) for entry in self.entries])
         return Key((words, self.default, self.default_reason, id(self.dialect)))
 
     @property
     def is_constant(self) -> bool:
-        """Whether there are no entries: every call of every tool gets the default."""
+        """Whether it has no entries, so that every call gets the default."""
         return not self.entries
 
     @cached_property
     def _meaning(self) -> tuple[Runs, Effect, Reason]:
-        """The values that two sets have in common if they are equal, their dialects aside."""
+        """The values that decide equality, without the dialect."""
         return self._runs, self.default, self.default_reason
 
     @cached_property
     def _runs(self) -> Runs:
-        """The entries that count, as neighbours with one effect."""
+        """The canonical entries, in groups of adjacent entries with one effect."""
         runs: list[tuple[Effect, Reason, set[Said]]] = []
         seen: set[Said] = set()
-        whole: set[str] = set()  # tools of which every call is decided by then
+        whole: set[str] = set()  # tools of which earlier entries decide every call
         key_of = {tool: self.dialect.key(tool) for tool in {e.tool for e in self.entries}}
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
             said = {(key_of[e.tool], e.field, e.pattern, e.form) for e in entries}
@@ -207,7 +206,7 @@ class RuleSet:
             if "*" in wholly:
                 kept = {key for key in kept if key[0] == "*" and key[2] is None}
             elif wholly:
-                # Next to an entry for every call of a tool, other entries for it add nothing.
+                # In a group, an entry for every call of a tool makes its other entries superfluous.
                 kept = {key for key in kept if key[2] is None or key[0] not in wholly}
             if kept and runs and runs[-1][:2] == (effect, reason):
                 runs[-1][2].update(kept)
@@ -217,7 +216,7 @@ class RuleSet:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of entries, default and dialect, for hashes of tables; equal for equal sets."""
+        """A hash of entries, default and dialect, equal for equal rule sets."""
         import hashlib  # noqa: PLC0415  # a decision needs no hash
 
         runs = [
@@ -230,7 +229,7 @@ class RuleSet:
 
     @cached_property
     def interned(self) -> RuleSet:
-        """The one set with these rules at these places, whose rows are built once."""
+        """The shared rule set with these rules and places, whose rows are built once."""
         written = tuple(self.entries), self.default, self.default_reason, self.dialect
         return _INTERNED.setdefault(Key(written), self)
 
@@ -277,7 +276,7 @@ def _dialect_text(dialect: Dialect) -> str:
 # Weak references: a key must not be the set itself.
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
-# The attributes of an entry without its place.
+# The attributes of an entry, without its place.
 _WORDS: Final = attrgetter("tool", "effect", "pattern", "field", "reason", "rule", "form")
 
 # Rows of names that no entry gives literally, kept at most.

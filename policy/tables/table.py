@@ -1,9 +1,8 @@
 """Decision tables: what an agent may use, and what it may hand on.
 
-A table is a meet. Each of its two *ceilings* is a set of rule sets, and a call
-gets the strictest answer of them: that is why ``&`` is the union of two sets,
-and why it is idempotent, commutative and associative. Rule sets that are equal
-are one, so a chain whose links share their settings costs what one link costs.
+A table is a meet. Each of its two *ceilings* is a set of rule sets, and a call gets the strictest
+answer of them. So ``&`` is the union of two sets: idempotent, commutative and associative. Equal
+rule sets are one, so a chain of links with the same settings costs as much as one link.
 
 The ceilings are what an agent may **use** and what it may **delegate**. A child
 may use what its own table grants as far as its parent may delegate it
@@ -47,9 +46,9 @@ _NO_DIALECT = Dialect("")
 _DENIES_ALL = RuleSet((), Effect.DENY, _NO_DIALECT)
 
 
-@cache  # a host has some dialects, and files few limits
+@cache  # few dialects and limits occur
 def no_spawns(dialect: Dialect, by: Because | None = None) -> RuleSet:
-    """Return the rule set that denies every start of an agent, for one at the limit *by*."""
+    """Return the rule set that denies every start of an agent, because of the limit *by*."""
     rule, place = (by.rule, by.place) if by else ("limit depth", None)
     denied = Entry(SPAWN_TOOL, Effect.DENY, reason=Reason.DEPTH, rule=rule, place=place)
     return RuleSet((denied,), Effect.ALLOW, dialect)
@@ -57,13 +56,13 @@ def no_spawns(dialect: Dialect, by: Because | None = None) -> RuleSet:
 
 @frozen(eq=False)
 class Ceiling:
-    """A meet of rule sets: what all of them grant. Equal when the sets are."""
+    """A meet of rule sets: it grants what all of them grant."""
 
     parts: tuple[LinkedRules, ...] = ()
 
     @cached_property
     def sets(self) -> frozenset[RuleSet]:
-        """The rule sets; one that denies everything, whatever it gives as its reason."""
+        """The rule sets; for a meet that denies everything, one canonical rule set."""
         if len(self.parts) == 1:
             (part,) = self.parts
             if part.rules.is_constant and part.rules.default is Effect.DENY:
@@ -72,7 +71,7 @@ class Ceiling:
 
     @classmethod
     def of(cls, parts: Iterable[LinkedRules]) -> Ceiling:
-        """Return the canonical meet: equal sets once, with the links of all."""
+        """Return the canonical meet of *parts*: equal rule sets are one, with the links of all."""
         merged: dict[RuleSet, tuple[str, ...]] = {}
         for part in parts:
             rules = part.rules.interned
@@ -88,11 +87,11 @@ class Ceiling:
 
     @property
     def linked(self) -> list[tuple[RuleSet, tuple[str, ...]]]:
-        """Each rule set with its links, as comparisons take them."""
+        """The pairs of a rule set and its links."""
         return [(part.rules, part.links) for part in self.parts]
 
     def without_spawns(self, by: Because | None = None) -> Ceiling:
-        """Return the meet for an agent at its limit of depth, which the statement *by* sets."""
+        """Return the meet for an agent that may start no other, because of the limit *by*."""
         if any(rules == no_spawns(rules.dialect) for rules in self.sets):
             return self
         first = self.parts[0] if self.parts else LinkedRules(_DENIES_ALL)
@@ -101,7 +100,7 @@ class Ceiling:
         return Ceiling.of((*self.parts, limit))
 
     def __and__(self, other: Ceiling) -> Ceiling:
-        """Return what both grant."""
+        """Return the meet, which grants what both grant: the union of the two sets."""
         return self if self is other else Ceiling.of((*self.parts, *other.parts))
 
     def __eq__(self, other: object) -> bool:
@@ -141,12 +140,12 @@ def _least(one: int | None, other: int | None) -> int | None:
     return min((n for n in (one, other) if n is not None), default=None)
 
 
-# In the place of arguments that a caller forgot, so that the error says what to pass.
+# The default for arguments that a caller forgot, so that the error says what to pass.
 NO_CALL: Any = None
 
 
 def no_arguments(call: object, field: str) -> TypeError:
-    """Return the error for what is no mapping of arguments; *field* is the one that counts."""
+    """Return the error for arguments that are no mapping; *field* is an argument to name."""
     said = call if isinstance(call, str) else "…"
     name = "argument" if field is NO_FIELD else field
     found = "nothing" if call is NO_CALL else cited(call)
@@ -159,11 +158,10 @@ class Table:
     """What an agent may use and delegate. ``&`` grants only what both grant.
 
     Attributes:
-        use: what calls of the agent get.
-        delegate: what the agents it starts may use at most; None without a statement, which
-            means the same as *use*.
-        bounds: limits beside the rules. At a depth of 0 what may be used starts no agent.
-        origin: the table that decisions name, where this is that one in some folders.
+        use: the ceiling of the agent's own calls.
+        delegate: the ceiling of the agents that it starts; None is the same as *use*.
+        bounds: limits beside the rules. At depth 0 the agent may start no other.
+        origin: the table that decisions name, if this table is a variant of it for some folders.
     """
 
     use: Ceiling = Ceiling()
@@ -186,11 +184,11 @@ class Table:
 
     @classmethod
     def of(cls, rules: RuleSet, *, link: str = "") -> Table:
-        """Return the table of one rule set, as the policy of *link*."""
+        """Return the table of one rule set, which belongs to *link*."""
         return cls(Ceiling.of([LinkedRules(rules, (link,) if link else ())]))
 
     def __and__(self, other: Table) -> Table:
-        """Return the table that grants, and hands on, only what both do."""
+        """Return the table that grants, and hands on, only what both tables do."""
         if self is other:
             return self
         delegate = None
@@ -209,13 +207,13 @@ class Table:
         call: Mapping[str, object] = NO_CALL,
         checked: bool = False,  # noqa: FBT001, FBT002  # to take it by keyword alone costs a tenth
     ) -> Decision:
-        """Return what a call of *tool* with these arguments gets.
+        """Return the decision on a call of *tool*.
 
         Args:
-            tool: the name, or an alias the host knows it by.
+            tool: the name of the tool, or an alias of the host.
             call: the arguments, e.g. ``{"command": "git push"}``.
-            checked: whether the host has read the call, so that it refuses no argument: it may
-                be of another version than the one that is described here (`Dialect.inputs`).
+            checked: whether the host has accepted the arguments already. They are not checked then,
+                since the host may have another version than `Dialect.inputs` describes.
 
         Raises:
             TypeError: *tool* is no text, or *call* no mapping; nothing else raises.
@@ -237,18 +235,18 @@ class Table:
         return lookup.decide(call, checked=checked)
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
-        """Return what a shell command does, and what each of that gets.
+        """Return the clauses of a shell command, each with its decision.
 
-        By the first link that decides the call. Nothing of a call that is no command, or that
-        is decided whatever it runs; files that every policy lets pass are left out. No clause
-        is stricter than the call, unless a rule spells out the whole command.
+        The first link that decides the call decides them. Empty if the call is no command, or if
+        its decision does not depend on the command. Files that every policy allows are left out. No
+        clause is stricter than the call, unless a rule spells out the whole command.
         """
         return self.lookup(tool).account(call)
 
     def __le__(self, other: Table) -> bool:
         """Return whether *self* grants, and hands on, no more than *other*.
 
-        If the comparison exceeds its budget, the answer is no.
+        False if the comparison exceeds its budget.
         """
         from policy.compare.tables import differences  # noqa: PLC0415  # deciding compares nothing
 
@@ -278,7 +276,7 @@ class Table:
     @cached_property
     def hash(self) -> str:
         """Content hash of the rules and bounds, without their places: ``sha256:…``."""
-        import hashlib  # noqa: PLC0415  # a decision needs no hash
+        import hashlib  # noqa: PLC0415  # decisions need no hash
 
         ceilings = [self.use] if self.delegate is None else [self.use, self.delegate]
         digests = [sorted(rules.digest for rules in each.sets) for each in ceilings]
@@ -288,7 +286,7 @@ class Table:
 
 _Links = tuple[str, ...]
 
-# The longest argument whose decision is kept.
+# The length of the longest argument in the cache of decisions.
 _LONGEST: Final = 1024
 
 
@@ -297,13 +295,12 @@ class Lookup:
 
     Attributes:
         rows: the rows that depend on the arguments of the call.
-        constant: the decision of every call, where all get the same one.
-        always: the same, where no argument is refused either.
-        field: the argument that decides alone where it is a text and *alias*
-            is not in the call; `NO_FIELD` where there is none such.
-        alias: the other name of that argument, or `NO_FIELD`.
-        remembered: decisions by that argument, if it may be any text and no other argument of
-            the call is refused.
+        constant: the decision of every call with valid arguments if all get the same, else None.
+        always: the same, if no argument is invalid.
+        field: the argument that decides alone if it is text and *alias* is absent; or `NO_FIELD`.
+        alias: the other name of this argument, or `NO_FIELD`.
+        remembered: the cache of decisions by this argument, if it may be any text and no other
+            argument of the call is invalid.
     """
 
     __slots__ = (
@@ -326,12 +323,12 @@ class Lookup:
                 continue
             fixed.append((outcome, links))
             if outcome.effect is Effect.DENY and (denial is None or _says_more(outcome, denial[0])):
-                denial = (outcome, links)  # the first one that says why
+                denial = (outcome, links)  # the first denial has the reason
         if denial is not None:
-            # Where one link denies whatever the arguments are, the others are not asked.
+            # If one link denies every call, the other rows are not needed.
             self.rows, self._settled = [], [denial]
         else:
-            # A row that always allows adds no more than a reason, if there is no other.
+            # A row that always allows adds only a reason, and only if no other row has one.
             asking = [pair for pair in fixed if pair[0].effect is Effect.ASK]
             self._settled = asking or ([] if self.rows else fixed)
         self.constant = None if self.rows else self._combine(self._settled)
@@ -365,8 +362,8 @@ class Lookup:
 
         Args:
             call: the arguments.
-            checked: whether the host has read the call, so that it refuses no argument.
-            remember: whether such calls may come again.
+            checked: whether the host has accepted the arguments already.
+            remember: whether to cache the decision.
         """
         if self._checked and not checked and not self.takes(call):
             return self._combine([(UNREADABLE[Reason.MALFORMED], ())])
@@ -407,7 +404,7 @@ class Lookup:
         return tuple(clauses.values())
 
     def takes(self, call: Mapping[str, object]) -> bool:
-        """Return whether every argument is what it may be; no rule is asked otherwise."""
+        """Return whether every argument is valid; rules decide valid calls alone."""
         if not self._checked:
             return True
         types = self._types
@@ -440,7 +437,7 @@ def _told_where(pair: tuple[Outcome, _Links]) -> tuple[bool, bool]:
 
 
 def _says_more(outcome: Outcome, known: Outcome) -> bool:
-    """Return whether a denial says why where *known* does not: a tool that is lacking is why."""
+    """Return whether a denial has a better reason than *known*: that the tool is unavailable."""
     if not outcome.entries or known.entries:
         return False
     return known.reason is not Reason.UNAVAILABLE or outcome.reason is Reason.UNAVAILABLE
