@@ -563,6 +563,7 @@ def test_a_redirection_is_a_file_that_is_read_or_written(
 ) -> None:
     found = read_command(text, SHELL).redirections
     assert list(found) == [Redirection(target, writes) for target, writes in redirections]
+    assert not any(file.shadowed or file.adrift for file in found)  # each counts by any rule
 
 
 def test_the_word_before_a_redirection_is_no_descriptor() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from policy.commands.knowledge import Wrapping
 from policy.compare.compare import Comparison
-from policy.compare.tables import decided, differences, representatives, told
+from policy.compare.tables import decided, differences, is_idle, representatives, told
 from policy.compare.witness import Difference
 from policy.core import values
 from policy.core.decision import Decision, Reason
@@ -199,6 +199,23 @@ def test_calls_that_no_rule_can_be_asked_about_are_compared(tool: str) -> None:
     shown = {(d.before.effect, d.after.effect): d.call for d in found.differences}
     assert everything.decide(tool, shown[ALLOW, DENY]).effect is ALLOW
     assert some.decide(tool, shown[ALLOW, DENY]).reason is Reason.MALFORMED
+
+
+@pytest.mark.parametrize(
+    ("before", "reason", "checked", "is_told"),
+    [
+        (ALLOW, Reason.RULE, False, True),
+        (ALLOW, Reason.RULE, True, False),  # the host refuses it whatever its rules say
+        (ASK, Reason.DEFAULT, False, False),
+    ],
+)
+def test_a_call_that_cannot_be_read_is_told_where_a_side_allows_it(
+    before: Effect, reason: Reason, checked: bool, is_told: bool
+) -> None:
+    unread, read = (Decision(DENY, each) for each in (Reason.MALFORMED, Reason.DEFAULT))
+    found = Difference("Read", {"file_path": 1}, Decision(before, reason), unread)
+    assert is_idle(found, checked=checked) is not is_told
+    assert not is_idle(values.evolve(found, after=read), checked=checked)
 
 
 def test_a_rule_beside_one_for_every_call_changes_nothing_even_for_odd_calls() -> None:
