@@ -214,7 +214,7 @@ def test_a_call_that_cannot_be_read_is_told_where_a_side_allows_it(
 ) -> None:
     unread, read = (Decision(DENY, each) for each in (Reason.MALFORMED, Reason.DEFAULT))
     found = Difference("Read", {"file_path": 1}, Decision(before, reason), unread)
-    assert is_idle(found, checked=checked) is not is_told
+    assert is_idle(found, checked=checked) is (not is_told)
     assert not is_idle(values.evolve(found, after=read), checked=checked)
 
 

@@ -232,6 +232,9 @@ def test_paths_are_matched_as_git_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("glob", "matching", "others"),
     [
+        ("a*.b", ["/a.b", "/x/axy.b", "/a.b/c"], ["/a/x.b", "/xa.b"]),
+        ("a?b", ["/axb", "/x/axb"], ["/ab", "/a/b", "/axyb"]),
+        ("/a/*", ["/a/b", "/a/b/c"], ["/a", "/x/a/b"]),
         ("a/", ["/a/b", "/x/a/b"], ["/a"]),
         ("a/**", ["/a/b", "/a/b/c"], ["/a"]),
         ("!a", ["/!a"], ["/a", "/b"]),

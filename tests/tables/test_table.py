@@ -177,6 +177,20 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(rules.lookup("Bash").remembered) <= 50
 
 
+def test_a_denial_behind_a_rule_that_asks_counts_for_a_command_that_is_not_sure() -> None:
+    """Some hosts look at exact rules first; what a shell may read otherwise is denied all the same."""
+    said = (Said(ASK, "Bash(rm x)"), Said(DENY, "Bash(rm *)"), Said(ALLOW, "Bash"))
+    rules = Table.of(rule_set(Scope(said, precedence="exact first")))
+    for command, effect in (
+        ("rm x", ASK),
+        ("rm x; a", ASK),
+        ("rm x; a $y", DENY),
+        ("a $y", ASK),
+        ("sudo rm x; a $y", DENY),
+    ):
+        assert rules.decide("Bash", {"command": command}).effect is effect, command
+
+
 # --- values -----------------------------------------------------------------------------------
 
 
