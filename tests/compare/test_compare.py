@@ -13,7 +13,8 @@ from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.patterns.pattern import Pattern
 from policy.patterns.search import classes
-from policy.tables.dialect import Argument, ArgumentKind
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import NOTHING, UNRESTRICTED, Ceiling, LinkedRules, Table
 from tests.reference import Said, Scope
 from tests.strategies import DIALECT, rule_set, table
@@ -186,6 +187,26 @@ def test_parameters_in_rules_for_many_tools_tell_calls_apart() -> None:
     (difference,) = differences(table("ask m__*(k:a)"), table()).differences
     assert difference.call["k"] == "a"
     assert not difference.widened
+
+
+@pytest.mark.parametrize(
+    ("glob", "calls", "exact"),
+    [
+        ('*"k":*', [{"k": ""}], True),
+        ('{"a":*"b"*}', [{"a": "b"}], True),
+        ("[*", [], True),  # the arguments of a call are no array
+        ('{"a":1}', [], False),
+    ],
+)
+def test_of_a_tool_that_is_matched_as_json_a_call_has_the_arguments_of_the_text(
+    glob: str, calls: list[object], exact: bool
+) -> None:
+    dialect = Dialect("test", arguments={"a": Argument(ArgumentKind.JSON, ())})
+    denied = Entry("a", DENY, Pattern.text(glob))
+    before, after = (Table.of(RuleSet(each, ALLOW, dialect)) for each in ((), (denied,)))
+    found = differences(before, after)
+    assert [each.call for each in found.differences] == calls
+    assert found.exact is exact
 
 
 # --- calls that cannot be read --------------------------------------------------------------

@@ -235,6 +235,7 @@ def test_paths_are_matched_as_git_does(tmp_path: Path) -> None:
         ("a*.b", ["/a.b", "/x/axy.b", "/a.b/c"], ["/a/x.b", "/xa.b"]),
         ("a?b", ["/axb", "/x/axb"], ["/ab", "/a/b", "/axyb"]),
         ("/a/*", ["/a/b", "/a/b/c"], ["/a", "/x/a/b"]),
+        ("aB", ["/aB"], ["/ab", "/AB"]),
         ("a/", ["/a/b", "/x/a/b"], ["/a"]),
         ("a/**", ["/a/b", "/a/b/c"], ["/a"]),
         ("!a", ["/!a"], ["/a", "/b"]),
@@ -258,6 +259,12 @@ def test_globs_with_their_deliberate_differences(
     patterns = paths(glob)
     assert [path for path in matching if not _matches(patterns, path)] == []
     assert [path for path in others if _matches(patterns, path)] == []
+
+
+def test_a_path_of_a_host_that_ignores_case_is_matched_in_one_case() -> None:
+    patterns = paths("aB/*.Md", "/X", fold=True)
+    assert _matches(patterns, "/x/ab/c.md")
+    assert not _matches(patterns, "/X/aB/c.Md")  # the paths of calls are in that case too
 
 
 def test_letters_are_one_where_ecmascript_ignores_case() -> None:
