@@ -328,9 +328,7 @@ def _ordinary(difference: Difference, old: Table, new: Table) -> Difference:
     if tool.endswith("__x"):  # of a server whose tools no rule names
         named = decided(difference.call, f"{tool.removesuffix('x')}search")
         return named if signature(named) == signature(found) else found
-    dialect = next((part.rules.dialect for t in (old, new) for part in t.use.parts), None)
-    if dialect is None:
-        return found
+    dialect = next(part.rules.dialect for table in (old, new) for part in table.use.parts)
     argument = dialect.argument(tool)
     field = next((name for name in argument.fields if name in found.call), "")
     if not isinstance(found.call.get(field), str):

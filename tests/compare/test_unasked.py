@@ -83,6 +83,13 @@ def test_a_pattern_whose_words_do_harm_matches_no_command_that_runs_without_a_ru
     assert not may_run(_SHELL, Pattern.text(pattern))
 
 
+def test_letters_that_name_an_option_may_end_another_word() -> None:
+    """`find a-delete x` deletes nothing."""
+    assert runs("find a-delete x", _SHELL)
+    assert may_run(_SHELL, Pattern.text("find *-delete x"))
+    assert not may_run(_SHELL, Pattern.text("find * -delete x"))
+
+
 def test_a_mode_that_edits_files_runs_all_that_others_run_and_more() -> None:
     assert knows_no_more(_SHELL.programs, _EDITING_SHELL.programs)
     assert not knows_no_more(_EDITING_SHELL.programs, _SHELL.programs)
