@@ -132,7 +132,7 @@ def test_a_file_found_by_way_of_its_process_is_judged_by_its_own_name_too(of: st
         assert decided("deny s; allow !/**", "open", f"{of}/{path}", found)[0] is DENY
         assert decided("deny s; allow !/**", "open", f"{of}/{path}x", found)[0] is ALLOW
         assert decided("allow s", "open", f"{of}/{path}", found)[0] is ASK
-        elsewhere = values.evolve(found, processes=False)
+        elsewhere = values.evolve(LINKED, links=())
         assert decided("deny s; allow !/**", "open", f"{of}/{path}", elsewhere)[0] is ALLOW
     folding = values.evolve(found, cwd="/P", fold=True)
     assert decided("deny !/p/s; allow !/**", "open", f"{of}/cwd/s", folding)[0] is DENY
