@@ -14,6 +14,7 @@ from pathlib import Path
 
 import policy
 from policy.hosts.data import host_table
+from policy.hosts.front_ends import FRONT_ENDS
 
 ROOT = Path(policy.__file__).parent
 
@@ -26,8 +27,12 @@ COMPUTED = {
 # Where changes and claims become results, which are no findings and have no page.
 RESULTS = Path("cli", "report", "results.py")
 
-# The host that each front end reads.
-HOSTS = {"a3s": "a3s", "claude": "claude-code", "pikuri": "pikuri", "zeph": "zeph"}
+# Package of a front end -> its host; our notation keeps its findings beside the checks.
+HOSTS = {
+    front_end.module.partition(".")[0]: front_end.HOST
+    for front_end in FRONT_ENDS
+    if front_end.HOST != "policy"
+}
 
 
 class _Module:

@@ -12,9 +12,9 @@ import pytest
 from policy import hosts
 from policy.analysis import catalogue
 from policy.hosts.data import FindingTexts, data_table
-from tests.yielded import yielded
+from tests.yielded import HOSTS, yielded
 
-PACKAGES = {f"policy.hosts.{host}": host for host in ("a3s", "pikuri", "zeph")}
+PACKAGES = {f"policy.hosts.{host}": host for host in HOSTS if host != "claude"}
 OTHERS = {"policy.hosts.claude": "claude-code", "policy.analysis.lint": ""}
 TEXTS = [
     (host, code, texts)
@@ -66,7 +66,7 @@ def test_a_text_has_a_severity_a_message_and_a_help_and_no_other_key(package: st
         ("pikuri", "tools", "legs", set(), {"private", "untrusted", "destination", "payload"}),
         *(
             (host, "tools", "arguments", {"kind", "fields"}, {"absent"})
-            for host in ("a3s", "pikuri", "zeph")
+            for host in PACKAGES.values()
         ),
         ("zeph", "config", "", set(), {"known", "skipped", "unless", "is_open"}),
     ],
