@@ -14,7 +14,7 @@ BYTE_ORDER_MARK: Final = "\ufeff"
 
 @frozen
 class FileText(Source):
-    """The text of a file without its byte order mark, with which some hosts do not read a file."""
+    """The text of a file, without its byte order mark. Some hosts refuse a file with the mark."""
 
     byte_order_mark: bool = False
 

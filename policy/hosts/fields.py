@@ -1,7 +1,7 @@
-"""Reads the keys of files of hosts, with a place for every mistake.
+"""Read the keys of files of hosts, with a place for every mistake.
 
-`HostError` is a mistake of a kind that the host reports, `HostVersion` a version of a host and what
-differs in it, `Keys` the keys that a host knows, and `Fields` reads each value as what it must be.
+`HostError` is a mistake with a kind, `HostVersion` a version of a host with its features, `Keys`
+the keys that a host knows, and `Fields` the reader of one mapping.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from policy.language.syntax import Matcher
 
 
 class HostError(PolicyError):
-    """One mistake that makes a host refuse a file, an agent or a call.
+    """A mistake for which a host refuses a file, an agent or a call.
 
-    Its kind is in ``data/errors.toml`` of the host. Kinds are a contract, and never renamed.
+    Its kind is a table of ``data/errors.toml`` of the host. Kinds are a contract: never rename one.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class HostError(PolicyError):
 
 @frozen
 class ErrorTexts:
-    """The texts of the errors of one host: its ``data/errors.toml``, by kind and case."""
+    """The texts of the errors of one host, by kind and case: its ``data/errors.toml``."""
 
     host: str  # its name
 
@@ -67,7 +67,7 @@ class ErrorTexts:
 
 
 class HostErrors(HostError, PolicyErrors):
-    """Every independent mistake of one file; the kind is that of the first."""
+    """All independent mistakes of one file, with the kind of the first."""
 
     def __init__(self, errors: Iterable[HostError]) -> None:
         PolicyErrors.__init__(self, errors)
@@ -77,7 +77,7 @@ class HostErrors(HostError, PolicyErrors):
 
 
 def as_host_errors(error: PolicyError, kind: str, prefix: str = "") -> HostErrors:
-    """Return *error* as mistakes of a host, behind its *prefix*, unless they are such already."""
+    """Return the mistakes in *error* as HostErrors of *kind*, with *prefix* before messages."""
     errors = error.errors if isinstance(error, PolicyErrors) else (error,)
     return HostErrors(
         one
@@ -88,19 +88,19 @@ def as_host_errors(error: PolicyError, kind: str, prefix: str = "") -> HostError
 
 
 class Since:
-    """A line in the table of a host's versions: true from one version on."""
+    """A feature of a host: an attribute of `HostVersion` that is true from one version on."""
 
     def __init__(self, *first: int) -> None:
         self._first = first
 
     def __get__(self, version: HostVersion, owner: type[HostVersion]) -> bool:
-        """Return whether *version* is the first one or a later one."""
+        """Return whether *version* has the feature."""
         return version.numbers >= self._first
 
 
 @frozen
 class HostVersion:
-    """One version of a host. A subclass lists what differs, each as `Since`."""
+    """One version of a host. A subclass lists its features, each as a `Since`."""
 
     HOST: ClassVar[str]
     EXAMPLE: ClassVar[str]
@@ -111,7 +111,7 @@ class HostVersion:
     def of(cls, text: str) -> Self:
         """Return the version that *text* names: ``9.0`` or ``a3s@9.0.1``. Raises ValueError.
 
-        There must be as many numbers as in `EXAMPLE`; others that are left out are zero.
+        *text* has at least as many numbers as `EXAMPLE`; missing numbers are 0.
         """
         found = re.fullmatch(rf"(?:{cls.HOST}@)?(\d+(?:\.\d+){{0,2}})", text)
         numbers = found[1].split(".") if found else []
@@ -128,24 +128,24 @@ class HostVersion:
 class Keys:
     """The keys of a section that a host knows.
 
-    Most hosts ignore any other without a message. About permissions it is then a rule that is not
-    in force, so each front end reports it.
+    Most hosts ignore an unknown key silently. If it is about permissions, a rule is not in force, so
+    the front end reports it.
     """
 
-    known: Collection[str]  # keys that are applied, or that are not about permissions
-    # Keys that the host applies and this program does not, each with the value that has no effect;
-    # None where every value has one.
+    known: Collection[str]  # keys that the host applies, or that are not about permissions
+    # Key that the host applies and this program does not -> its value without an effect; None if
+    # every value has an effect.
     skipped: Mapping[str, object] = field(factory=dict)
-    # Whether the host has more keys than these. Then an unknown key is reported only if its name is
-    # about permissions, or close to one of `known`.
+    # Whether the host knows further keys. Then an unknown key is reported only if its name is about
+    # permissions, or resembles one of `known`.
     is_open: bool = False
 
 
 def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Finding]:
-    """Yield a finding for each key of the document *node* that is not applied.
+    """Yield a finding for each key in the document *node* that this program does not apply.
 
-    *sections* are by path: names with dots between them, where ``[]`` is each item of a list and
-    ``*`` each value of an object. ``""`` is the document.
+    *sections* is path -> its keys. A path has names with dots between them; ``[]`` is each item of a
+    list, ``*`` each value of an object, and ``""`` the document.
     """
     for path, keys in sections.items():
         start = f"{path}." if path else ""
@@ -178,7 +178,7 @@ def _has_no_effect(value: object, default: object) -> bool:
     return all(value.get(key, known) == known for key, known in default.items())
 
 
-# Parts of the names of keys that are about permissions.
+# A key whose name has one of these parts is about permissions.
 _PERMISSIONS: Final = re.compile(
     "allow|deny|denied|permi|block|forbid|restrict|sandbox|trust|polic|approv|bypass|tools",
     re.IGNORECASE,
@@ -186,7 +186,7 @@ _PERMISSIONS: Final = re.compile(
 
 
 def _sections(node: Node, path: list[str], at: str) -> Iterator[tuple[MappingNode, str]]:
-    """Yield the objects at *path* below *node*, each with the path of its keys."""
+    """Yield the mappings at *path* below *node*, each with the path of its keys."""
     if not path:
         if isinstance(node, MappingNode):
             yield node, at
@@ -208,7 +208,7 @@ _V = TypeVar("_V", bound=HostVersion)
 
 
 def content(node: Node) -> Span:
-    """Return where the value of a node is written, without its quotes."""
+    """Return the span of the value of a node, without its quotes."""
     return (node.content_span() if isinstance(node, ScalarNode) else None) or node.span
 
 
@@ -224,24 +224,23 @@ def value_of(node: Node | None) -> object:
 
 @define
 class Fields:
-    """The keys of one mapping.
+    """The keys of one mapping, and the methods that read their values.
 
-    A wrong value does not stop the reading: it is noted, and counts as one that is absent. `check`
-    raises all mistakes of the document at once.
+    A method notes a mistake about a wrong value, and returns what it returns for an absent one.
+    `check` raises all mistakes of the document.
     """
 
-    node: MappingNode | None  # the mapping; None where there is none, and then every key is absent
-    kind: str  # of every mistake
-    prefix: str = ""  # what the host prints before every message
-    path: str = ""  # what the keys are called from the top of the document, with a dot at its end
-    # Whether plain words have types. Where they have none, as in a host that reads YAML into
-    # strings, ``5`` and ``null`` are text where text is expected, and a key without a value is an
-    # empty list or an empty mapping.
+    node: MappingNode | None  # the mapping; None is a mapping without keys
+    kind: str  # the kind of all mistakes
+    prefix: str = ""  # the text before every message
+    path: str = ""  # the path of the mapping from the top of the document, with a dot at its end
+    # Whether unquoted words have types. A host may read all of YAML as strings: then ``5`` and
+    # ``null`` are text where text is expected, and a key without a value is an empty list or mapping.
     typed: bool = True
     filled: bool = False  # whether an empty text is a mistake
-    # Every mistake so far, those of inner mappings included.
+    # All mistakes so far, including those in inner mappings.
     errors: list[HostError] = field(factory=list)
-    # Name of a value from the top, e.g. ``tools.allow[0]`` -> where it is written.
+    # Path of a value, e.g. ``tools.allow[0]`` -> its span.
     spans: dict[str, Span] = field(factory=dict)
 
     @classmethod
@@ -257,7 +256,8 @@ class Fields:
     ) -> Fields:
         """Return the keys of the document that *read* returns.
 
-        Raises HostErrors *at* a place, by default the document, if that is no mapping.
+        Raises HostErrors if it is no mapping; *at* is the place of the mistake, by default the
+        document.
         """
         try:
             node = read()
@@ -274,17 +274,17 @@ class Fields:
             raise HostErrors(self.errors)
 
     def note(self, message: str, span: Span | None = None, help: str = "") -> None:
-        """Note a mistake, by default at the mapping."""
+        """Note a mistake at *span*, by default at the mapping."""
         at = span or (self.node.span if self.node else None)
         self.errors.append(HostError(self.kind, f"{self.prefix}{message}", at, help=help))
 
     @property
     def entries(self) -> tuple[NodeEntry, ...]:
-        """Every key with its value."""
+        """The entries: every key with its value."""
         return self.node.entries if self.node else ()
 
     def unapplied(self, sections: Mapping[str, Keys]) -> tuple[Finding, ...]:
-        """Return a finding for each key that is not applied (`unapplied_keys`)."""
+        """Return a finding for each key that this program does not apply (`unapplied_keys`)."""
         return tuple(unapplied_keys(self.node, sections)) if self.node else ()
 
     def entry(self, name: str) -> NodeEntry | None:
@@ -296,12 +296,12 @@ class Fields:
         return None if self.node is None else self.node.get(name)
 
     def span(self, name: str) -> Span | None:
-        """Return where the value of *name* is written, or the mapping where it is absent."""
+        """Return the span of the value of *name*; without one, the span of the mapping."""
         found = self.get(name) or self.node
         return found.span if found else None
 
     def known(self, *names: str, hints: Mapping[str, str] | None = None) -> None:
-        """Note every key that is none of *names*; *hints* say what to write instead of some."""
+        """Note every key that is not in *names*; *hints* is key -> what to write instead."""
         for entry in self.entries:
             if entry.name not in names:
                 listed = ", ".join(f"`{name}`" for name in names)
@@ -321,7 +321,7 @@ class Fields:
         return evolve(self, node=node, path=f"{self.path}{name}.")
 
     def item(self, node: Node, name: str) -> Fields:
-        """Return the keys of *node*, an item of a list, which is called *name* from here."""
+        """Return the keys of *node*, an item of a list, whose path from here is *name*."""
         self.spans[self.path + name] = node.span
         keys = node if isinstance(node, MappingNode) else None
         if keys is None:
@@ -348,7 +348,7 @@ class Fields:
         return None if node is None or is_null(node) else self._text(node, name)
 
     def items(self, name: str) -> tuple[tuple[str, Span], ...]:
-        """Return the texts of the list at *name*, each with its place without quotes."""
+        """Return the texts of the list at *name*, each with its span without quotes."""
         entry = self.entry(name)
         if entry is None:
             return ()
@@ -397,9 +397,9 @@ class Fields:
         return default if found is None else bool(found)
 
     def values(self, usual: _T, known: Collection[str] | None = None) -> _T:
-        """Return *usual* with the value of every key that is called like one of its attributes.
+        """Return *usual* with the values of keys that are its attributes, and in *known* if given.
 
-        The type of an attribute says what its value must be. *known* are those that are keys.
+        The type of an attribute is the expected type of its value.
         """
         kinds = get_type_hints(type(usual))
         found = {
@@ -427,23 +427,23 @@ class Fields:
         return self.optional_choice(name, get_args(kind)[0])
 
     def choice(self, name: str, default: _E, among: Iterable[_E] | None = None) -> _E:
-        """Return the member that the text at *name* is, of the kind of *default* or of *among*."""
+        """Return the member of an enum that the text at *name* names; of *among* alone, if given."""
         node = self.get(name)
         words = {str(member.value): member for member in among or type(default)}
         found = None if node is None else self._named(node, name, words)
         return default if found is None else found
 
     def optional_choice(self, name: str, kind: Iterable[_E]) -> _E | None:
-        """Return the member of *kind* at *name*, or None where it is null or absent."""
+        """Return the member of the enum *kind* at *name*; None if it is null or absent."""
         return self.optional_word(name, {str(member.value): member for member in kind})
 
     def optional_word(self, name: str, values: Mapping[str, _T]) -> _T | None:
-        """Return what *values* has for the text at *name*, or None where it is null or absent."""
+        """Return the value in *values* for the text at *name*; None if it is null or absent."""
         node = self.get(name)
         return None if node is None or is_null(node) else self._named(node, name, values)
 
     def version(self, name: str, newest: _V, help: str = "") -> _V:
-        """Return the version at *name*; *newest* where it is absent, or is none of that host."""
+        """Return the version at *name*; *newest* if it is absent or wrong."""
         node = self.get(name)
         try:
             text = node.raw.strip("\"'") if isinstance(node, ScalarNode) else ""
@@ -460,7 +460,7 @@ class Fields:
         self.note(f"missing field `{self.path}{name}`", span)
 
     def wrong(self, name: str, expected: str, node: Node) -> None:
-        """Note that *node*, the value of *name*, is not what is *expected*."""
+        """Note that *node*, the value of *name*, is not *expected*."""
         bare = node.raw if expected == "a string" and isinstance(node, ScalarNode) else ""
         help_ = f'text needs quotes here: `"{bare}"`' if bare else ""
         where, found = f"`{self.path}{name}`", describe(node)
@@ -470,7 +470,7 @@ class Fields:
         return not self.typed and isinstance(node, ScalarNode) and not node.raw
 
     def _value(self, name: str, expected: str, accepts: Callable[[Any], bool]) -> Any:  # noqa: ANN401
-        """Return the value at *name*, or None where it is absent or is not *expected*."""
+        """Return the value at *name*; None if it is absent or not *expected*."""
         node = self.get(name)
         if node is None:
             return None
@@ -502,20 +502,20 @@ class Fields:
         return known.get(text)
 
 
-# Zeros before a number make it text, and a number may be of another base.
+# A number with leading zeros is text. A number may have another base.
 _WHOLE: Final = re.compile(
     r"\+?(?:0x[0-9a-fA-F]{1,9}|0o[0-7]{1,12}|0b[01]{1,33}|0|[1-9][0-9]{0,10})"
 )
 
 
 def _whole(scalar: ScalarNode) -> int | None:
-    """Return the whole number that a plain word is, where 32 bits may hold it."""
+    """Return the whole number that an unquoted word spells, if it may fit 32 bits; else None."""
     is_whole = not scalar.quoted and _WHOLE.fullmatch(scalar.raw)
     return int(scalar.raw, 0) if is_whole else None
 
 
 class Presence(enum.Enum):
-    """Whether and how a list is written. A host defines what each of these means."""
+    """Whether a file has a list, and which. The host defines the meaning of each."""
 
     ABSENT = "absent"
     NULL = "null"
