@@ -128,8 +128,8 @@ class HostVersion:
 class Keys:
     """The keys of a section that a host knows.
 
-    Most hosts ignore an unknown key silently. If it is about permissions, a rule is not in force, so
-    the front end reports it.
+    Most hosts ignore an unknown key silently. If it is about permissions, a rule is not in force,
+    so the front end reports it.
     """
 
     known: Collection[str]  # keys that the host applies, or that are not about permissions
@@ -144,8 +144,8 @@ class Keys:
 def unapplied_keys(node: Node, sections: Mapping[str, Keys]) -> Iterator[Finding]:
     """Yield a finding for each key in the document *node* that this program does not apply.
 
-    *sections* is path -> its keys. A path has names with dots between them; ``[]`` is each item of a
-    list, ``*`` each value of an object, and ``""`` the document.
+    *sections* is path -> its keys. A path has names with dots between them; ``[]`` is each item of
+    a list, ``*`` each value of an object, and ``""`` the document.
     """
     for path, keys in sections.items():
         start = f"{path}." if path else ""
@@ -235,7 +235,7 @@ class Fields:
     prefix: str = ""  # the text before every message
     path: str = ""  # the path of the mapping from the top of the document, with a dot at its end
     # Whether unquoted words have types. A host may read all of YAML as strings: then ``5`` and
-    # ``null`` are text where text is expected, and a key without a value is an empty list or mapping.
+    # ``null`` are text where text is expected, and a key without a value is an empty collection.
     typed: bool = True
     filled: bool = False  # whether an empty text is a mistake
     # All mistakes so far, including those in inner mappings.
@@ -427,7 +427,7 @@ class Fields:
         return self.optional_choice(name, get_args(kind)[0])
 
     def choice(self, name: str, default: _E, among: Iterable[_E] | None = None) -> _E:
-        """Return the member of an enum that the text at *name* names; of *among* alone, if given."""
+        """Return the member of an enum, or of *among*, that the text at *name* names."""
         node = self.get(name)
         words = {str(member.value): member for member in among or type(default)}
         found = None if node is None else self._named(node, name, words)
