@@ -1,8 +1,8 @@
-"""Spawn chains: what agents that started one another may do together.
+"""Spawn chains: the rights of agents that start one another.
 
-A *reading* says how a link follows from the one before it. In the attenuated
-reading, which is ours, a chain only narrows (`attenuate`). In the enforced
-reading it is as the host really does it, and its front end says how.
+A *reading* gives the link of an agent from the link of its parent. In the attenuated reading, as
+policies declare it, a chain only narrows (`attenuate`). The enforced reading is what the host does,
+and its front end defines it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from policy.core.errors import AN_AGENT, expect
 from policy.core.values import Final, Protocol, evolve, field, frozen
 from policy.tables.table import NO_CALL, SPAWN_TOOL, Bounds, Table
 
-# The names of the two that every project has.
+# The names of the two readings of every project.
 READINGS = ("attenuated", "enforced")
 
-# The further arguments of a call that starts an agent: none.
+# No further arguments of a call that starts an agent.
 NOTHING_SAID: Final[Mapping[str, object]] = MappingProxyType({})
 
 
@@ -29,9 +29,9 @@ class SpawnDenied(Exception):
 
     Attributes:
         agent: the agent that may not be started.
-        link: the link of the chain that denies it.
-        because: the rules that deny it; none where nothing grants it.
-        reason: ``rule``, or another code such as ``depth``, ``unknown-agent`` or one of the host.
+        link: the link of the chain that denies the start.
+        because: the rules that deny it; () if no rule grants it.
+        reason: ``rule``, or a code such as ``depth``, ``unknown-agent`` or one of the host.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class SpawnDenied(Exception):
         self._reading = reading
 
     def __str__(self) -> str:
-        """Return who may not start whom and why; of an unknown name also which there are."""
+        """Return the message; for an unknown agent with the names of known agents."""
         text = super().__str__()
         known = self._reading.agents if self._reading else ()
         if not known or self.agent in known:
@@ -61,14 +61,14 @@ class SpawnDenied(Exception):
 
     @property
     def decision(self) -> Decision:
-        """The decision for a call of an agent that may not be started."""
+        """The decision on each call of an agent that may not be started."""
         reason = _REASONS.get(self.reason, Reason.DEFAULT)
         return Decision(Effect.DENY, reason, self.because, (self.link,))
 
 
 def known_names(names: Iterable[str], meant: str = "") -> str:
     """Return a clause that suggests the name nearest to *meant*, or else lists the *names*."""
-    from difflib import get_close_matches  # noqa: PLC0415  # for an error alone
+    from difflib import get_close_matches  # noqa: PLC0415  # only errors need it
 
     known = sorted(names)
     if near := get_close_matches(str(meant), known, 1):
@@ -89,13 +89,13 @@ _REASONS = {reason.value: reason for reason in Reason}
 
 @frozen
 class Link:
-    """An agent at its position of a chain."""
+    """An agent at its position in a chain."""
 
     name: str  # the agent
-    table: Table  # what it may do, and hand on, at this position
-    depth: int = 0  # agents before it
-    state: object = None  # what else the host's reading needs to know of the position
-    confirm: tuple[str, ...] = ()  # who must confirm that it is started: the links that ask
+    table: Table  # its rights, and what it may hand on, at this position
+    depth: int = 0  # how many agents are above it
+    state: object = None  # further data of the position, for the reading of the host
+    confirm: tuple[str, ...] = ()  # the links that ask before the agent is started
 
 
 class Reading(Protocol):
@@ -117,7 +117,7 @@ class Reading(Protocol):
         """Return the first link. Raises KeyError for an unknown agent."""
 
     def step(self, parent: Link, agent: str) -> Link:
-        """Return the link behind *parent*. Raises KeyError for an unknown agent."""
+        """Return the link of *agent* below *parent*. Raises KeyError for an unknown agent."""
 
     def spawn_call(self, agent: str) -> tuple[str, dict[str, object]]:
         """Return the tool and the arguments of the call that starts *agent*."""
@@ -127,21 +127,21 @@ class Decider(Protocol):
     """A table, or a table whose calls are made in one place."""
 
     def decide(self, tool: str, call: Mapping[str, object], *, checked: bool = False) -> Decision:
-        """Return what a call gets (see `Table.decide`)."""
+        """Return the decision on a call (see `Table.decide`)."""
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
-        """Return what a command does, and what each of that gets (see `Table.account`)."""
+        """Return the clauses of a shell command, each with its decision (see `Table.account`)."""
 
 
 class CallPlace(Protocol):
-    """Where calls are made: in a folder that is known, or not."""
+    """The place in which calls are made, such as a known folder."""
 
     def decider(self, table: Table) -> Decider:
-        """Return what decides calls of *table* here."""
+        """Return the decider of calls that *table* decides in this place."""
 
 
 def attenuate(parent: Table, child: Table) -> Table:
-    """Return what *child* may do when *parent* started it: the two ceilings, met."""
+    """Return the table of a started agent: *child* meets what *parent* may hand on."""
     use = child.use & parent.delegated
     delegate = None
     if child.delegate is not None or parent.delegate is not None:
@@ -150,12 +150,12 @@ def attenuate(parent: Table, child: Table) -> Table:
 
 
 def handed_down(bounds: Bounds) -> Bounds:
-    """Return the limits that hold one level below *bounds*."""
+    """Return the bounds one level below an agent with *bounds*."""
     return evolve(bounds, depth=None if bounds.depth is None else bounds.depth - 1)
 
 
 def usual_spawn_call(agent: str) -> tuple[str, dict[str, object]]:
-    """Return the call that starts *agent* in most hosts."""
+    """Return the tool and the arguments with which most hosts start *agent*."""
     return SPAWN_TOOL, {"subagent_type": agent}
 
 
@@ -163,13 +163,13 @@ def usual_spawn_call(agent: str) -> tuple[str, dict[str, object]]:
 class Attenuated:
     """The attenuated reading: the meet of what every link declares."""
 
-    tables: Mapping[str, Table]  # agent -> what it declares
-    # Agent -> what it declares where it starts a chain, if that differs; one without a table starts
-    # chains alone.
+    tables: Mapping[str, Table]  # agent -> the table that it declares
+    # Agent -> its table at the start of a chain, if that differs. No agent starts an agent that is
+    # in this mapping alone.
     roots: Mapping[str, Table] = field(factory=dict)
-    # What starts chains in other projects -> what it declares, to compare them with.
+    # Start of chains in other projects -> its table, for comparisons with them.
     asides: Mapping[str, Table] = field(factory=dict)
-    # Agent -> the call that starts it, where that is not the usual one.
+    # Agent -> the call that starts it, if that is not the usual call.
     calls: Mapping[str, tuple[str, Mapping[str, object]]] = field(factory=dict)
     name: str = "attenuated"
 
@@ -195,12 +195,12 @@ class Attenuated:
 
 @frozen(repr=False)
 class Chain:
-    """The agents from the root to the one that calls.
+    """The agents from the root to the agent that makes a call.
 
     Attributes:
-        links: from the root down.
-        reading: how further links come about.
-        place: where calls are made; None for a project that lies in no folder yet.
+        links: the links from the root down.
+        reading: the reading that gives further links.
+        place: where calls are made; None for a project without a folder.
     """
 
     links: tuple[Link, ...]
@@ -209,7 +209,7 @@ class Chain:
 
     @classmethod
     def start(cls, agent: str, reading: Reading, place: CallPlace | None = None) -> Chain:
-        """Return the chain of the root *agent* alone. Raises SpawnDenied for an unknown one."""
+        """Return the chain of the root *agent* alone. Raises SpawnDenied for an unknown agent."""
         try:
             return cls((reading.start(agent),), reading, place)
         except KeyError:
@@ -217,12 +217,12 @@ class Chain:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The agents by name."""
+        """The names of the agents."""
         return tuple(link.name for link in self.links)
 
     @property
     def table(self) -> Table:
-        """The rights of the last agent, with all links considered."""
+        """The table of the last agent at its position in the chain."""
         return self.links[-1].table
 
     @cached_property
@@ -232,7 +232,7 @@ class Chain:
     def decide(
         self, tool: str, call: Mapping[str, object] = NO_CALL, *, checked: bool = False
     ) -> Decision:
-        """Return the decision for a call of the last agent, in its place (see `Table.decide`)."""
+        """Return the decision on a call of the last agent in `place` (see `Table.decide`)."""
         return self._decider.decide(tool, call, checked=checked)
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:
@@ -255,7 +255,7 @@ class Chain:
         return self.table.decide(*self.start_call(agent, said))
 
     def most_starting(self, agent: str) -> tuple[str, dict[str, object], Decision]:
-        """Return the call that starts *agent* and is granted most, and its decision.
+        """Return the call that starts *agent* and has the widest effect, and its decision.
 
         If too many calls would have to be tried, the decision is an upper bound.
         """
@@ -272,12 +272,13 @@ class Chain:
     def spawn(self, agent: str, said: Mapping[str, object] | None = None) -> Chain:
         """Return the narrower chain in which the last agent started *agent*.
 
-        Where a link asks, the chain is the one after the confirmation; its last
-        link says who must give it.
+        If a link asks, this is the chain after the confirmation; `Link.confirm` of its last link
+        has the links that ask.
 
         Args:
-            agent: the one that is started.
-            said: further arguments of the call, e.g. the model; by default those granted most.
+            agent: the agent that is started.
+            said: further arguments of the call, e.g. the model; by default those with the widest
+                effect.
 
         Raises:
             SpawnDenied: a link denies it, a limit of depth is reached, or there
