@@ -31,7 +31,7 @@ from policy.patterns.tokens import (
     canonical_ways,
     fits,
     pieces,
-    plainness,
+    readability,
     spelled_out,
 )
 
@@ -245,7 +245,7 @@ def _frozen(tokens: Iterable[Token], fresh: str) -> str:
         elif isinstance(token, Alternatives):
             texts.append(_frozen(token.alternatives[0], fresh))
         elif isinstance(token, OneOf) and not token.negated:
-            texts.append(min(token.characters, key=plainness))
+            texts.append(min(token.characters, key=readability))
         elif token is not Gap.DEEP:
             texts.append(fresh)
     return "".join(texts)

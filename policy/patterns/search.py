@@ -24,7 +24,7 @@ from policy.core.values import frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 from policy.patterns.domains import Domain, DomainState
 from policy.patterns.pattern import Pattern, excluded_characters, named, readable, tokens_of
-from policy.patterns.tokens import plainness
+from policy.patterns.tokens import readability
 
 # Private-use characters, which real patterns do not have; if one has, the next is taken.
 _FRESH = [chr(code) for code in range(0xE000, 0xE400)]
@@ -97,7 +97,7 @@ def search(
 
 @lru_cache(maxsize=4096)  # most states of a search name the same characters
 def _ordered(letters: frozenset[str]) -> tuple[str, ...]:
-    return tuple(sorted(letters, key=plainness))
+    return tuple(sorted(letters, key=readability))
 
 
 def _following(states: _States, letter: str, count: int, wanted: Sequence[int]) -> _States | None:

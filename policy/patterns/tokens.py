@@ -81,7 +81,7 @@ BLANKS = (
 CONTROLS = frozenset(map(chr, [*range(9), *range(0x0B, 0x20), *range(0x7F, 0xA0)]))
 
 
-def plainness(letter: str) -> tuple[bool, bool, str]:
+def readability(letter: str) -> tuple[bool, bool, str]:
     """Return a sort key for readable texts: blanks come late, and capital letters last."""
     return letter.isupper(), letter.isspace(), letter
 

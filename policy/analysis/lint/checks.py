@@ -89,7 +89,7 @@ _AROUND: Final = 100
 _WORD: Final = re.compile(r"\w+")
 # The scripts that have letters which look like those of another.
 _SCRIPTS: Final = {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"}
-# Letters of other forms that are read as plain ones.
+# Other forms of letters, which people read as the usual letters.
 _FORMS: Final = {"FULLWIDTH", "MATHEMATICAL"}
 
 
