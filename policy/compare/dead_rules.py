@@ -458,7 +458,7 @@ class _Trials:
         return Table(Ceiling.of(LinkedRules(*each) for each in zip(sets, links, strict=True)))
 
     def _one_call(self, rule: RuleInTable, sides: list[list[RuleSet]]) -> Difference | None:
-        """Return the difference for a call that *rule* matches, with `x` in gaps; None without one."""
+        """Return the difference for a call of *rule* with `x` in its gaps; None without one."""
         entry = rule.entries[0]
         if entry.field or entry.pattern is None or is_glob(entry.tool):
             return None
