@@ -175,6 +175,13 @@ def test_the_text_of_a_tool_nobody_described_is_that_of_any_argument_alone() -> 
     ]
 
 
+def test_the_text_of_a_tool_nobody_described_has_a_name_that_no_rule_names() -> None:
+    rules = "deny m__a(argument:*)", "allow m__a(ab)"
+    (found,) = differences(table(rules[0], default=ASK), table(*rules, default=ASK)).differences
+    ((name, text),) = found.call.items()
+    assert (name == "argument", text) == (False, "ab")
+
+
 def test_the_text_of_a_tool_nobody_described_is_all_that_it_is_called_with() -> None:
     a, b = table("allow m__*(k:a)"), table("allow m__*(k:a)", 'deny m__a(*"k"*)')
     (difference,) = differences(a, b).differences
