@@ -11,6 +11,7 @@ from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.patterns import notations
 from policy.patterns.domains import PATHS
+from policy.patterns.pattern import Pattern, PatternKind
 from policy.tables.calls import Unreadable, argument_text, canonical_path, parameter_text
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
@@ -192,6 +193,30 @@ def test_a_call_that_holds_itself_cannot_be_read() -> None:
 )
 def test_a_parameter_is_a_scalar_as_rules_write_it(value: object, text: str | None) -> None:
     assert parameter_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("url", "effect"),
+    [
+        ("https://a.com/docs", Effect.ALLOW),
+        ("https://a.com/docs/x", Effect.ALLOW),
+        ("https://a.com/docsx", Effect.ASK),
+        ("https://a.com/x/../docs", Effect.ALLOW),
+        ("https://a.com/docs/../x", Effect.ASK),
+        ("https://a.com/docs/private", Effect.DENY),  # by an earlier entry
+        ("https://a.com", Effect.ASK),
+        ("https://b.com/docs", Effect.ASK),
+    ],
+)
+def test_a_host_may_be_named_with_a_part_of_a_path(url: str, effect: Effect) -> None:
+    said = (("a.com/docs/private", Effect.DENY), ("a.com/docs", Effect.ALLOW))
+    entries = [
+        Entry("fetch", each, Pattern.exactly(name, PatternKind.HOST))
+        for name, each in (*said, ("a.com/docs", Effect.ASK))
+    ]
+    dialect = Dialect("test", arguments={"fetch": URL})
+    rules = Table.of(RuleSet(tuple(entries), Effect.ASK, dialect))
+    assert rules.decide("fetch", {"url": url}).effect is effect
 
 
 @pytest.mark.parametrize("call", [{"path": "SRC/a"}, {"path": "SRC/a", "file_path": "SRC/a"}])
