@@ -65,6 +65,15 @@ def test_a_rule_of_another_link_covers_what_is_met_with_it() -> None:
     assert _said(met)["deny m__a(ab)"][0] == SHADOWED
 
 
+def test_a_rule_in_several_links_is_tried_in_all_of_them_at_once() -> None:
+    """Without it the child allows what it asks for; the other link denies that all the same."""
+    rule = "ask m__a(ab)"
+    met = table("deny m__a(a*)", rule, link="main") & table("allow m__*", rule, link="child")
+    assert _said(met)[rule] == (REDUNDANT, [])
+    lenient = table("allow m__*", rule, link="main") & table("allow m__*", rule, link="child")
+    assert _said(lenient)[rule] == (LIVE, [])
+
+
 def test_a_rule_that_is_left_out_is_shown_by_a_call_that_others_decide() -> None:
     (denied,) = (each for each in shadowing(table("deny Bash(rm *)")) if each.what == REDUNDANT)
     assert denied.without is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.compare.dead_rules import shadowing
+from policy.compare.samples import SAMPLED
 from policy.compare.tables import differences, told
 from policy.compare.witness import Difference
 from policy.core.decision import Because, Decision, Reason
@@ -56,6 +57,11 @@ def test_a_rule_for_some_commands_counts_beside_one_for_all_commands() -> None:
     both, one = table(allow=["Bash", "Bash(npm *)"]), table(allow=["Bash(npm *)", "Bash(npm test)"])
     found = {each.rule.rule: each.what for rules in (both, one) for each in shadowing(rules)}
     assert found == {"Bash": "live", "Bash(npm *)": "live", "Bash(npm test)": "redundant"}
+
+
+def test_a_rule_that_no_sample_shows_is_undecided_and_says_why() -> None:
+    (found,) = shadowing(table(allow=["Bash(* > out)"]))
+    assert (found.what, found.why) == ("undecided", (SAMPLED,))
 
 
 _HOST = Because("Edit (ambiguous name)", ASK, "main")
