@@ -177,6 +177,15 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(rules.lookup("Bash").remembered) <= 50
 
 
+@pytest.mark.parametrize(
+    ("written", "behind", "effect"),
+    [(DENY, ASK, DENY), (ASK, DENY, DENY), (ALLOW, ASK, ASK), (ASK, ALLOW, ASK)],
+)
+def test_of_the_texts_of_a_command_the_strictest_counts(written, behind, effect) -> None:
+    rules = table(f"{written} Bash(sudo rm *)", f"{behind} Bash(rm *)")
+    assert rules.decide("Bash", {"command": "sudo rm x"}).effect is effect
+
+
 def test_a_denial_behind_a_rule_that_asks_counts_for_a_command_that_is_not_sure() -> None:
     """Some hosts look at exact rules first; what a shell may read otherwise is denied all the same."""
     said = (Said(ASK, "Bash(rm x)"), Said(DENY, "Bash(rm *)"), Said(ALLOW, "Bash"))
