@@ -130,12 +130,16 @@ def _compound(shell: Shell) -> Automaton:
 
 
 def is_plain(text: str, shell: Shell) -> bool:
-    """Return whether *text* needs no reading: a program, and words without shell syntax."""
+    """Return whether *text* needs no reading: plain words, and a program of which none is known."""
+    return text.partition(" ")[0] not in shell.programs.known and is_bare(text, shell)
+
+
+def is_bare(text: str, shell: Shell) -> bool:
+    """Return whether *text* is a program, no wrapper, and words without shell syntax."""
     program = text.partition(" ")[0]
     return (
         bool(program)
         and _ACTED_ON.isdisjoint(text)
-        and program not in shell.programs.known
         and program not in shell.wrapping.names
         and program not in KEYWORDS
         and _IN_NAMES.isdisjoint(program)

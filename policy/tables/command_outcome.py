@@ -113,13 +113,12 @@ class CommandEvaluator:
 
         A rule that denies or asks counts if it matches any of the texts; the strictest one decides.
         """
-        outcome, stopping = row.at(first), _stopping(row, part.match_texts)
-        if stopping and first != NO_MATCH and outcome.effect is not Effect.ALLOW:
-            stopping.append(first)
-        if stopping:
-            outcome = row.at(min(stopping, key=lambda index: (row.at(index).effect, index)))
-        possible = map(row.at, _stopping(row, part.possible_texts))
-        return min([outcome, *possible], key=strictness)
+        if not (part.match_texts or part.possible_texts):
+            return row.at(first)
+        stopping = _stopping(row, (first, *map(row.first, part.match_texts)))
+        strictest = min(stopping, key=lambda n: (row.at(n).effect, n), default=first)
+        possible = _stopping(row, map(row.first, part.possible_texts))
+        return min(map(row.at, (strictest, *possible)), key=strictness)
 
     def opened(
         self,
@@ -137,28 +136,27 @@ class CommandEvaluator:
         for redirection in command.redirections:
             yield redirection, self.file_outcome(row, redirection)
 
-    def file_outcome(self, row: Row, redirection: Redirection) -> Outcome:
+    def file_outcome(self, row: Row, file: Redirection) -> Outcome:
         """Return the outcome for a file that a command opens; *row* is that of its tool."""
         files = row.ruleset.dialect.shell.files
-        tool = redirection.tool or (files.output if redirection.writes else files.input)
+        tool = file.tool or (files.output if file.writes else files.input)
         if not tool:
             return HARMLESS
         opening = row.opening(tool)
         if opening.constant is not None:
             return opening.constant
-        if redirection.target is None:
+        if file.target is None:
             return unsure(row.ruleset)
-        return named_outcome(opening, redirection.target)[1]
+        return named_outcome(opening, file.target)[1]
 
     def is_hidden(self, file: Redirection) -> bool:  # noqa: ARG002
         """Return whether a file has no name that an account could give."""
         return False
 
 
-def _stopping(row: Row, texts: Iterable[str]) -> list[int]:
-    """Return the entries that deny or ask for one of *texts*."""
-    found = [index for text in texts if (index := row.first(text)) != NO_MATCH]
-    return [index for index in found if row.at(index).effect is not Effect.ALLOW]
+def _stopping(row: Row, entries: Iterable[int]) -> list[int]:
+    """Return those of the entries that deny or ask."""
+    return [n for n in entries if n != NO_MATCH and row.at(n).effect is not Effect.ALLOW]
 
 
 def _denied(row: Row, found: Iterable[tuple[Subject, Outcome]]) -> Iterator[Outcome]:

@@ -22,15 +22,14 @@ from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.tokens import Gap, Token, folded, in_any_case
 from policy.tables.calls import Unreadable, argument_text, rooted_path
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
-from policy.tables.row import strictness
+from policy.tables.row import NO_FIELD, strictness
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import NO_CALL, Ceiling, LinkedRules, Table, no_arguments
 
-# What a place keeps at most: tables with links, tables without, texts without a file, their length.
+# What a place keeps at most: tables with links, tables without, texts without a file.
 _LINKED: Final = 64
 _TABLES: Final = 1024
 _TEXTS: Final = 16 * 1024
-_LONGEST: Final = 1024
 
 # Placeholders for the project and the home folder in dialects.
 _NAMELESS: Final = frozenset({"/@project", "/@home"})
@@ -302,7 +301,7 @@ class _Tool:
         commands: for a tool that runs commands, the argument and the dialect that read them.
         names_files: whether calls may name files of the project.
         by_text: whether only the text that decides alone may name files.
-        fileless: texts that name no file.
+        decided: decisions by the text that decides alone, where that names no file.
     """
 
     def __init__(self, own: Table, moved: Table, tool: str) -> None:
@@ -326,7 +325,8 @@ class _Tool:
         self.by_text = not (self.paths or self.texts) and all(
             alone.issuperset(argument.fields) for argument, _ in self.commands
         )
-        self.fileless: Memo[str, None] = Memo(_TEXTS)
+        self.field: str = self.lookup.field if self.by_text and self.names_files else NO_FIELD
+        self.decided: Memo[str, Decision] = Memo(_TEXTS)
 
     def given(self, call: _Call) -> Iterator[tuple[str, str]]:
         """Yield the arguments of a call that rules match as paths, each with its path."""
@@ -512,14 +512,18 @@ class PlacedTable:
 
     def decide(self, tool: str, call: _Call = NO_CALL, *, checked: bool = False) -> Decision:
         """Return the decision for a call made here; raises as `Table.decide` does."""
-        decision = self.moved.decide(tool, call, checked)
-        known = self._tools.get(tool) or self._tool(tool)
+        try:
+            known = self._tools.get(tool) or self._tool(tool)
+        except TypeError:
+            raise TypeError(f"expected the name of a tool, found {tool!r}") from None
         if not hasattr(call, "get"):
             raise no_arguments(call, known.lookup.field)
-        if decision.effect is Effect.DENY or not known.names_files:
-            return decision
-        text = call.get(known.lookup.field) if known.by_text else None
-        if type(text) is str and text in known.fileless:
+        text = call.get(known.field)
+        seen = known.decided.get(text) if type(text) is str else None
+        if seen is not None and len(call) == 1:
+            return seen
+        decision = self.moved.decide(tool, call, checked)
+        if seen is not None or decision.effect is Effect.DENY or not known.names_files:
             return decision
         try:
             files = tuple(known.opened(call))
@@ -529,8 +533,8 @@ class PlacedTable:
                 return min((decision, *each), key=strictness)
         except ValueError:  # no system has a file of such a name
             return Decision(Effect.DENY, Reason.MALFORMED, table=self.own)
-        if type(text) is str and len(text) <= _LONGEST:
-            known.fileless.keep(text, None)
+        if type(text) is str and text in known.lookup.remembered:
+            known.decided.keep(text, decision)
         return decision
 
     def account(self, tool: str, call: _Call) -> tuple[Clause, ...]:

@@ -116,6 +116,13 @@ class Row:
                 break
             kept.append(entry)
         self.entries = tuple(kept)
+        self._outcomes = {NO_MATCH: self.default}
+        self._opening: dict[str, Row] = {}
+        # The cache of outcomes, by the text of the argument that decides alone; that of files: name
+        # in a command -> canonical path and outcome; and the values that a host caches, by name.
+        self._known: Memo[str, Outcome] = Memo(_KEPT)
+        self.named: Memo[str, tuple[str | None, Outcome]] = Memo(_KEPT)
+        self.memory: dict[str, object] = {}
         self.opens_files = self._opens_files()
         self.constant = None if kept or self.opens_files else self.default
 
@@ -258,21 +265,6 @@ class Row:
             found = self._opening[tool] = Row(entries, rules.otherwise, files.tool, rules)
         return found
 
-    @cached_property
-    def _known(self) -> Memo[str, Outcome]:
-        """The cache of outcomes, by the text of the argument that decides alone."""
-        return Memo(_KEPT)
-
-    @cached_property
-    def memory(self) -> dict[str, object]:
-        """The values that a host caches for the row, by their names."""
-        return {}
-
-    @cached_property
-    def named(self) -> Memo[str, tuple[str | None, Outcome]]:
-        """The cache of files: name in a command -> canonical path and outcome."""
-        return Memo(_KEPT)
-
     def _opens_files(self) -> bool:
         if self.argument.kind is not ArgumentKind.COMMAND or self.default.effect is Effect.DENY:
             return False
@@ -284,14 +276,6 @@ class Row:
         rows = [self.opening(tool) for tool in shell.files.opening]
         said = [entry for row in rows for entry in (*row.entries, *row.default.entries)]
         return any(entry.effect < self.default.effect for entry in said)
-
-    @cached_property
-    def _opening(self) -> dict[str, Row]:
-        return {}
-
-    @cached_property
-    def _outcomes(self) -> dict[int, Outcome]:
-        return {NO_MATCH: self.default}
 
     @cached_property
     def _addresses(self) -> dict[str, int]:

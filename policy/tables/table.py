@@ -303,11 +303,6 @@ class Lookup:
             argument of the call is invalid.
     """
 
-    __slots__ = (
-        *("_checked", "_decisions", "_remembers", "_settled", "_table", "_types", "alias"),
-        *("always", "constant", "field", "remembered", "rows"),
-    )
-
     def __init__(self, rows: Iterable[tuple[Row, _Links]], table: str | Hashed) -> None:
         self._table = table
         self.rows: list[tuple[Row, _Links]] = []

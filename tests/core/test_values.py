@@ -99,7 +99,7 @@ MADE = [
 ]
 
 
-@pytest.fixture(params=[1, 50], ids=["called first", "called often"])
+@pytest.fixture(params=[1, 100], ids=["called first", "called often"])
 def often(request):
     return request.param
 

@@ -32,7 +32,7 @@ from policy.hosts.claude.shell.doubtful import TESTS, is_plain_test
 from policy.hosts.claude.shell.match_texts import HEREDOC, is_requoted
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node, Parser
+    from tree_sitter import Language, Node
 
     from policy.commands.knowledge import Shell
 
@@ -805,23 +805,15 @@ def is_installed() -> bool:
     return _language() is not None
 
 
-def _parser() -> Parser | None:
-    # Threads must not share a parser.
+def read_script(text: str, shell: Shell) -> Script | None:
+    """Return the script of *text*; None without the grammar, or if it misreads *text*."""
     language = _language()
-    if language is None:
+    if language is None or has_half(text) or _is_misread(text):
         return None
     from tree_sitter import Parser  # noqa: PLC0415 - as above
 
-    return Parser(language)
-
-
-def read_script(text: str, shell: Shell) -> Script | None:
-    """Return the script of *text*; None without the grammar, or if it misreads *text*."""
-    parser = _parser()
-    if parser is None or has_half(text) or _is_misread(text):
-        return None
     source = _DASH_BEFORE_HEREDOC.sub(_DASH, text).encode("utf-8")
-    root = parser.parse(source).root_node
+    root = Parser(language).parse(source).root_node  # threads must not share a parser
     if root.has_error or any(_uncovered(root, source)):
         return None
     reader = _TreeReader(source, shell)

@@ -8,6 +8,7 @@ assignments and wrappers with known options: `make` of `timeout 5 make`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import chain, islice, pairwise
 
 from policy.commands.reader import KEYWORDS, SOME_VALUE, Command, Redirection
@@ -38,18 +39,12 @@ class ClaudeRedirection(Redirection):
     guarded: bool = False  # whether no rule may allow it
     deep: bool = False  # whether it means the host's own files below it
 
-    @classmethod
-    def of(cls, file: Redirection) -> ClaudeRedirection:
-        """Return *file* with the fields of this class."""
-        if isinstance(file, cls):
-            return file
-        return cls(file.target, file.writes, file.tool, file.shadowed, file.adrift)
-
 
 @frozen
 class ClaudeCommand(Command):
     """A command, read."""
 
+    redirections: tuple[ClaudeRedirection, ...] = ()
     whole: WholeCommand | None = None  # its whole text, which exact rules match
     background: bool = False  # whether it has a background command
 
@@ -186,7 +181,10 @@ def match_texts(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) -> t
     """Return every text of the command that deny and ask rules match."""
     found = [text for stage in stages_of(words, prefix) for text in _texts_of(stage)]
     found += _commands_in_words(words, prefix.program, shell)
-    found += [text for each in found for text in _read_again(each, shell)]
+    text = as_written(words)
+    is_read = text.split() == [word.value for word in words]  # read again, its words are these
+    others = [each for each in dict.fromkeys(found) if not (is_read and each == text)]
+    found += [text for each in others for text in _read_again(each, shell)]
     for text in [*found]:
         if _XARGS.match(text):
             run = text.removeprefix("xargs ")
@@ -226,9 +224,11 @@ def stages_of(words: Sequence[Word], prefix: CommandPrefix) -> Iterator[Sequence
 def _texts_of(words: Sequence[Word]) -> Iterator[str]:
     """Yield a command as written and without quotes, each also with the bare program name."""
     for one in (words, _with_bare_program(words)):
-        yield as_written(one)
+        text = as_written(one)
+        yield text
         yield " ".join([word.value for word in one])
-        yield from shortened(one)
+        if may_vanish(f" {text}"):
+            yield from shortened(one)
 
 
 def _read_again(text: str, shell: Shell) -> Iterator[str]:
@@ -335,7 +335,7 @@ class WholeCommand:
     text: str
     spelled: bool  # whether an exact rule may allow it
 
-    @property
+    @cached_property
     def texts(self) -> tuple[str, ...]:
         """Its text, also with one blank around each pipe."""
         whole = self.text.strip(" \t\n")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
     from policy.tables.dialect import Dialect
     from policy.tables.row import Row
+    from policy.tables.ruleset import Entry
 
 
 class Evaluator(CommandEvaluator):
@@ -50,6 +51,11 @@ class Evaluator(CommandEvaluator):
         whole = command.whole if isinstance(command, ClaudeCommand) else None
         if whole is None:
             return outcomes
+        spelled = _WholeRules.of(row).spelled if whole.spelled else {}
+        index = next((spelled[text] for text in whole.texts if text in spelled), None)
+        restrictions = _restrictions(row, whole)
+        if index is None and not restrictions:
+            return outcomes
         parts = [(part, outcome) for part, outcome in found if isinstance(part, CommandPart)]
         opened = [(file, outcome) for file, outcome in found if isinstance(file, Redirection)]
         # Each part is harmless, or allowed by more than the default for commands.
@@ -58,10 +64,9 @@ class Evaluator(CommandEvaluator):
             for part, one in parts
         )
         may_open = all(outcome.effect is Effect.ALLOW for _, outcome in opened)
-        starred = not (granted and may_open) or (bool(command.redirections) and not whole.piped)
-        restrictions = [*_restrictions(row, whole, starred=starred)]
-        spelled = _WholeRules.of(row).spelled if whole.spelled else {}
-        index = next((spelled[text] for text in whole.texts if text in spelled), None)
+        if granted and may_open and (whole.piped or not command.redirections):
+            # Rules with a star do not count where each part is allowed by itself.
+            restrictions = [entry for entry in restrictions if _is_exact(row.entries[entry])]
         if (
             index is not None
             and not restrictions
@@ -70,7 +75,7 @@ class Evaluator(CommandEvaluator):
             and all(each.effect is Effect.ALLOW or each.reason in BY_DEFAULT for _, each in parts)
         ):
             return [row.at(index), *(outcome for subject, outcome in found if subject is None)]
-        return [*outcomes, *restrictions]
+        return [*outcomes, *map(row.at, restrictions)]
 
     def in_background(self, row: Row, command: Command) -> Iterator[Outcome]:
         """Yield an ask for a background command that a rule for every command allows.
@@ -128,9 +133,8 @@ class Evaluator(CommandEvaluator):
             if not (is_whole and outcome.reason in BY_DEFAULT):
                 yield redirection, outcome
 
-    def file_outcome(self, row: Row, redirection: Redirection) -> Outcome:
+    def file_outcome(self, row: Row, file: Redirection) -> Outcome:
         """Return the outcome of a file that a command opens; *row* is of the tool for commands."""
-        file = ClaudeRedirection.of(redirection)
         rules = row.ruleset
         shell = rules.dialect.shell
         tool = file.tool or (shell.files.output if file.writes else shell.files.input)
@@ -141,7 +145,7 @@ class Evaluator(CommandEvaluator):
             return files.constant
         if file.shadowed and not _denies_files(row, tool):
             return HARMLESS
-        if file.guarded:
+        if self.is_hidden(file):
             return guarded(rules)
         if file.shadowed:
             return unsure(rules)
@@ -153,14 +157,14 @@ class Evaluator(CommandEvaluator):
             return constant if constant and constant.effect is Effect.DENY else unsure(rules)
         if files.constant is not None:
             return files.constant
-        if file.deep:
+        if isinstance(file, ClaudeRedirection) and file.deep:
             return _kept_below(files, file.target)
         target = in_home(file.target, rules.dialect.home)
         return _named_outcome(files, target)
 
     def is_hidden(self, file: Redirection) -> bool:
         """Return whether a file has no name that can be shown."""
-        return ClaudeRedirection.of(file).guarded
+        return isinstance(file, ClaudeRedirection) and file.guarded
 
 
 _BY_RULE: Final = (Effect.ALLOW, Reason.RULE)
@@ -213,21 +217,23 @@ class _WholeRules:
         return made
 
 
-def _restrictions(row: Row, whole: WholeCommand, *, starred: bool) -> Iterator[Outcome]:
-    """Yield the outcomes of deny and ask rules that match the whole text, or several parts of it.
-
-    Rules with a star count if *starred*: not where each part is allowed by itself.
-    """
+def _restrictions(row: Row, whole: WholeCommand) -> list[int]:
+    """Return the deny and ask rules that match the whole text, or several parts of it."""
     rules = _WholeRules.of(row)
-    texts = (each for text in whole.texts for each in with_single_blanks(text))
+    texts = [each for text in whole.texts for each in with_single_blanks(text)]
     found = [index for text in texts if (index := row.first(text)) != NO_MATCH]
     for text in whole.pieces if rules.joining else ():
         found += sorted(rules.joining[number] for number in rules.joined.matching(text))
-    for index in dict.fromkeys(found):
-        entry = row.entries[index]
-        counts = starred or (entry.pattern is not None and entry.pattern.exact)
-        if counts and entry.effect is not Effect.ALLOW and entry.reason not in BY_DEFAULT:
-            yield row.at(index)
+    return [
+        index
+        for index in dict.fromkeys(found)
+        if row.entries[index].effect is not Effect.ALLOW
+        and row.entries[index].reason not in BY_DEFAULT
+    ]
+
+
+def _is_exact(entry: Entry) -> bool:
+    return entry.pattern is not None and entry.pattern.exact
 
 
 _PLAIN: Final = re.compile(r"[\w.+\-:@%,~/]*")

@@ -38,52 +38,54 @@ def _split(program: Program, rest: list[Word]) -> _ParsedArguments:
     index, options_known = 0, True
     while index < len(rest):
         word = rest[index]
+        option = word.value
         index += 1
-        if word.value == "--" and program.ends:
+        if option == "--" and program.ends:
             operands += rest[index:]
             named += rest[index:]
             break
-        if (
-            word.value.startswith(("-", "+"))
-            and len(word.value) > 1
-            and not (program.runs and operands)
-        ):
-            options.append(word)
-            behind = program.trailing and bool(named)
-            named += [word] * (behind or word.value[0] == "+")
-            if program.files and "=" in word.value:
-                name, _, joined = word.value.partition("=")
-                if matches(program.files, name):
-                    files.append(evolve(word, value=joined))
-            if program.files and matches(program.files, word.value[:2]) and word.value[2:]:
-                files.append(evolve(word, value=word.value[2:]))
-            options_known &= not (program.leading and operands)
-            option, value = word.value, rest[index] if index < len(rest) else None
-            is_file = matches(program.files, option)
-            if value is not None and (
-                matches(program.pairs, f"{option} {value.value}")
-                or (
-                    not value.value.startswith("-") and (is_file or matches(program.values, option))
-                )
-            ):
-                index += 1
-                may_be_file = program.skipped is not None and not matches(program.skipped, option)
-                named += [value] * (behind or may_be_file)
-                files += [value] * is_file
-            elif program.flags is not None:
-                options_known &= matches(program.flags, option)
-        else:
+        if len(option) < 2 or option[0] not in "-+":
             operands.append(word)
             named.append(word)
             if program.runs:
                 operands += rest[index:]
                 break
+            continue
+        options.append(word)
+        behind = program.trailing and bool(named)
+        named += [word] * (behind or option[0] == "+")
+        files += _joined_files(program, word)
+        options_known &= not (program.leading and operands)
+        if index < len(rest) and _takes(program, option, rest[index].value):
+            may_be_file = program.skipped is not None and not matches(program.skipped, option)
+            named += [rest[index]] * (behind or may_be_file)
+            files += [rest[index]] * matches(program.files, option)
+            index += 1
+        elif program.flags is not None:
+            options_known &= matches(program.flags, option)
     return _ParsedArguments(options, operands, files, options_known, named)
+
+
+def _joined_files(program: Program, word: Word) -> Iterator[Word]:
+    """Yield the names of files that an option may hold: `--file=a`, `-fa`."""
+    name, _, joined = word.value.partition("=")
+    if name != word.value and matches(program.files, name):
+        yield evolve(word, value=joined)
+    if word.value[2:] and matches(program.files, word.value[:2]):
+        yield evolve(word, value=word.value[2:])
+
+
+def _takes(program: Program, option: str, value: str) -> bool:
+    """Return whether the word behind an option is its value."""
+    return matches(program.pairs, f"{option} {value}") or (
+        not value.startswith("-")
+        and (matches(program.files, option) or matches(program.values, option))
+    )
 
 
 def _has(options: list[Word], wanted: str) -> bool:
     """Return whether one of the options is *wanted*."""
-    return any(matches(wanted, option.value) for option in options)
+    return bool(wanted) and any(matches(wanted, option.value) for option in options)
 
 
 # The last segments of a name, if they are stars alone.
@@ -200,7 +202,8 @@ def _files_of(
     tools = shell.files
     opened: list[ClaudeRedirection] = []
     looked: set[str | None] = set()
-    for reads, files in ((True, program.reads), (False, program.writes)):
+    ways = (True, program.reads, tools.reads), (False, program.writes, tools.writes)
+    for reads, files, tool in ways:
         if (files is Files.NONE and not given.files) or (spared and not reads):
             continue
         chosen = [*_select(program, files, rest, given.named)]
@@ -214,14 +217,10 @@ def _files_of(
             names += [None] * any(is_indirect(word.value) for word in given.options)
             if not words and _lists_folder(program, given):
                 names.append(".")
-            is_named = [(w.known or w.vetted) and not _is_expandable(w) for w in words]
+        if all(word.literal and _PLAIN_NAME.fullmatch(word.value) for word in words):
+            names += [word.value for word in words]
         else:
-            is_named = [*map(_is_checked_name, words)]
-        names += (word.value for word, named in zip(words, is_named, strict=True) if named)
-        if any(_may_open_other(word, program, reads=reads, spared=spared) for word in words):
-            names.append(None)
-        names += (name for word in words if not reads and (name := with_home(word)))
-        tool = tools.reads if reads else tools.writes
+            names += _odd_names(words, program, reads=reads, spared=spared)
         opened += (ClaudeRedirection(name, not reads, tool) for name in dict.fromkeys(names))
         if not reads and any(is_unwritable(word.value) for word in words):
             opened.append(ClaudeRedirection(None, writes=True, tool=tool, guarded=True))
@@ -241,6 +240,23 @@ def _files_of(
     if program.removes:
         opened += chain(*(_removed(word, given, shell) for word in _removable(given)))
     return tuple(opened)
+
+
+# What names the file that it says, and no other.
+_PLAIN_NAME: Final = re.compile(r"(?!=|//|.*\.\.)[A-Za-z0-9_ ./:@%+,=-]{1,255}")
+
+
+def _odd_names(
+    words: list[Word], program: Program, *, reads: bool, spared: bool
+) -> Iterator[str | None]:
+    """Yield the names of the files of *words*, and None if one may be another."""
+    for word in words:
+        read = (word.known or word.vetted) and not _is_expandable(word)
+        if read if reads else _is_checked_name(word):
+            yield word.value
+    if any(_may_open_other(word, program, reads=reads, spared=spared) for word in words):
+        yield None
+    yield from (name for word in words if not reads and (name := with_home(word)))
 
 
 def _may_open_other(word: Word, program: Program, *, reads: bool, spared: bool) -> bool:
@@ -411,7 +427,7 @@ def examine(words: Sequence[Word], shell: Shell) -> Behavior | None:
     program = shell.programs.known.get(name)
     if program is None:
         # `/bin/rm` may be another program than `rm`: no more is known of it than its files.
-        elsewhere = shell.programs.known.get(basename(name)) if basename(name) != name else None
+        elsewhere = shell.programs.known.get(basename(name))
         if elsewhere is None or not elsewhere.anywhere:
             return None
         return evolve(_behavior(elsewhere, list(words[1:]), shell), harmless=False)
@@ -470,13 +486,15 @@ def _behavior(program: Program, rest: list[Word], shell: Shell) -> Behavior:
         # An option behind a folder may be a folder.
         named = [*dropwhile(lambda text: text[:1] == "-" and text not in ("-", "--"), values)]
         moves = 0 if in_place else max(1, len(named) - (named[:1] == ["--"]))
-    parents = _with_parents(given)
     return Behavior(
         program,
         bool(ways),
         opened,
         program.removes
-        and any(_is_unresolved(w, parents=parents, folder_changed=True) for w in _removable(given)),
+        and any(
+            _is_unresolved(word, parents=_with_parents(given), folder_changed=True)
+            for word in _removable(given)
+        ),
         moves,
         in_place,
         stays=program.stays,

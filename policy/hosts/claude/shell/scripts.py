@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from policy.commands.knowledge import Shell
 from policy.commands.read import Scanner, note_unknown
@@ -90,17 +90,17 @@ def _may_give_removal(text: str) -> bool:
 
 def _removes_unknown(text: str, commands: Iterable[SimpleCommand]) -> bool:
     """Return whether *text* removes files, and sets a variable that may be a critical folder."""
-    sets = any(
-        is_assignment(word)
-        and (
+    words = (word for command in commands for word in command.words if is_assignment(word))
+    return (
+        "$" in text
+        and _removes(text)
+        and any(
             word.guessed
             or not word.known
             or word.value.partition("=")[2].rstrip("/") in ("", ".", "..", "~")
+            for word in words
         )
-        for command in commands
-        for word in command.words
     )
-    return sets and "$" in text and _removes(text)
 
 
 _CHANGES = "may change how the rest is read, or run what it names"
@@ -118,9 +118,7 @@ _SET_BY_SHELL = re.compile(rf"\$[{re.escape(''.join(SET_BY_SHELL))}]")
 class _ScriptReading:
     """Reads one script: its parts, and the files they open."""
 
-    def __init__(
-        self, text: str, script: Script, shell: Shell, read: Callable[[str, Shell], ClaudeCommand]
-    ) -> None:
+    def __init__(self, text: str, script: Script, shell: Shell) -> None:
         self.text = text
         self.script = script
         self.shell = shell
@@ -133,7 +131,6 @@ class _ScriptReading:
         self.unchecked = any("\n" in name or simple.is_environment(name) for name in names)
         self._folders = programs.FolderChanges(text, shell)
         self._folder_commands: list[str] = []  # commands that change the folder
-        self._read = read
         self._new_folders: list[ClaudeRedirection] = []  # folders that commands change to
         self._empties = False  # whether a command empties a folder that depends on where it runs
         self._opaque = script.opaque
@@ -264,8 +261,8 @@ class _ScriptReading:
     def _read_nested(self, text: str) -> Sequence[str]:
         """Return the match texts of *text*, the nested script of a command, and add its files."""
         lost = len(self._folder_commands) > _FOLLOWED
-        inside = self._read(("" if lost else "".join(self._folder_commands)) + text, self.shell)
-        files = [ClaudeRedirection.of(file) for file in inside.redirections]
+        inside = read_whole(("" if lost else "".join(self._folder_commands)) + text, self.shell)
+        files = inside.redirections
         self.files += (file for file in files if file != _GUARDED or not self.shell.traced)
         return [matched for part in inside.parts for matched in (part.text, *part.match_texts)]
 
@@ -371,7 +368,7 @@ def read_whole(text: str, shell: Shell) -> ClaudeCommand:
     opaque = script.opaque
     if script.background:
         script.note("&", "starts a background command")
-    read = _ScriptReading(text, script, shell, read_whole)
+    read = _ScriptReading(text, script, shell)
     read.run()
     # With a word that is a lone `=`, it is unknown which command runs in the background.
     has_equals = "&" in text and any(
@@ -381,7 +378,7 @@ def read_whole(text: str, shell: Shell) -> ClaudeCommand:
     is_spelled = not (is_several or has_equals or script.unread or text.startswith("$"))
     return ClaudeCommand(
         tuple(read.parts),
-        tuple(read.files),
+        redirections=tuple(read.files),
         unread=script.unread,
         opaque=opaque or read.unchecked,
         ambiguities=(*dict.fromkeys((*script.ambiguities, *read.ambiguities)),),

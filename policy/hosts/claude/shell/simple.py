@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain, pairwise, takewhile
+from itertools import pairwise, takewhile
 
 from policy.commands.knowledge import Shell
-from policy.commands.reader import BOXES, KEYWORDS, SHELLS
+from policy.commands.reader import BOXES, KEYWORDS, SHELLS, is_bare
 from policy.commands.words import (
     CommandPrefix,
     Script,
@@ -24,6 +24,7 @@ from policy.commands.words import (
 )
 from policy.core import expressions as re
 from policy.core import limits
+from policy.core.memory import Memo
 from policy.core.values import Final, evolve
 from policy.hosts.claude.shell import programs
 from policy.hosts.claude.shell.doubtful import TESTS, is_joined_oddly
@@ -32,12 +33,9 @@ from policy.hosts.claude.shell.match_texts import (
     is_fragment,
     keeps_harmless,
     match_texts,
-    may_vanish,
     requoted,
-    shortened,
     stages_of,
     with_bare_globs,
-    with_single_blanks,
 )
 
 # Builtins that may keep the assignments before them in force.
@@ -92,21 +90,15 @@ def _is_unchecked(words: Sequence[Word], prefix: CommandPrefix, shell: Shell) ->
     """
     stages = [*stages_of(words, prefix)]
     # Without the stages that begin with a second assignment.
-    selected = stages[:1]
-    selected += (
+    selected = stages[:1] + [
         stage
         for before, stage in pairwise(stages)
         if not (is_assignment(before[0]) and is_assignment(stage[0]))
-    )
+    ]
     return (
-        any(
-            _changes_reading(stage, shell, first=number == 0)
-            for number, stage in enumerate(selected)
-        )
+        any(_changes_reading(stage, shell, first=stage is stages[0]) for stage in selected)
         or any(is_environment(word.value) for word in words)
-        or any(
-            is_fragment(each, shell) or _has_unchecked_arguments(each, shell) for each in selected
-        )
+        or any(is_fragment(each, shell) or _has_unchecked(each, shell) for each in selected)
     )
 
 
@@ -119,7 +111,7 @@ def is_environment(name: str) -> bool:
     return "/environ" in name and _ENVIRONMENT.search(name) is not None
 
 
-def _has_unchecked_arguments(words: Sequence[Word], shell: Shell) -> bool:
+def _has_unchecked(words: Sequence[Word], shell: Shell) -> bool:
     program = shell.programs.known.get(basename(words[0].value))
     if program is None:
         return False
@@ -188,37 +180,10 @@ def _script_of(words: Sequence[Word]) -> str | None:
     return words[index].value if has_script and index < len(words) else None
 
 
-def _is_harmless(
-    facts: programs.Behavior, words: Sequence[Word], program: Sequence[Word], shell: Shell
-) -> bool:
-    """Return whether a command is harmless by its own words; *facts* are about *program*."""
-    if not facts.harmless or is_evaluated(program):
-        return False
-    behind = words
-    if program is not words:
-        behind = granted_words(words, shell)
-    if len(behind) != len(program):
-        return False  # behind a wrapper that only deny rules skip
-    before = words[: len(words) - len(program)]
-    if facts.direct and (before or is_quoted(words[0])):
-        return False
-    if facts.program.spelled and any(map(is_quoted, words)):
-        return False
-    if before and not keeps_harmless(before, shell, moves=facts.moves > 0):
-        return False
-    is_listed = facts.program.flags is not None
-    if is_listed and before and is_assignment(before[0]) and not is_assignment(before[-1]):
-        return False  # the host looks for options behind one of both
-    if is_listed and any(is_quoted(word) for word in before if not is_assignment(word)):
-        return False
-    return not any(map(programs.is_home_of_other, words))
-
-
 # The text for allow rules, the match texts, and further texts for allow rules.
 Texts = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 _PLAIN_NAME: Final = re.compile(r"[\w./+-]+")
-_SPACED: Final = re.compile(r"\t|  ")
 
 
 def _texts(
@@ -226,18 +191,6 @@ def _texts(
 ) -> Texts:
     """Return the texts of a command, with and without the prefix that rules skip."""
     text, name = as_written(words), granted[0]
-    if (
-        not prefix.program
-        and name.value not in shell.wrapping.names
-        and basename(name.value) == name.value
-        and not is_quoted(name)
-        and not is_assignment(name)
-    ):
-        unquoted = " ".join([word.value for word in words])
-        vanishing = shortened(words) if may_vanish(text) else ()
-        found = (text, unquoted) if _SPACED.search(text) else (unquoted,)
-        texts = dict.fromkeys((*chain.from_iterable(map(with_single_blanks, found)), *vanishing))
-        return text, (() if [*texts] == [text] else tuple(texts)), ()
     if all(map(is_assignment, words)):
         return "", (text,), ()  # only an exact rule for the whole command may allow it
     if is_quoted(name) and _PLAIN_NAME.fullmatch(name.value):
@@ -256,49 +209,86 @@ _MOST_CACHED: Final = 2048
 
 
 class CommandFacts:
-    """What is known of a simple command from its words, of which there is at least one."""
+    """What is known of a simple command from its words, of which there is at least one.
 
-    def __init__(self, words: Sequence[Word], shell: Shell, *, anew: bool) -> None:
-        """Examine *words*; *anew* says that the host quotes them anew (`requoted`)."""
+    The attributes of the class are those of bare words (`is_bare`).
+    """
+
+    script: str | None = None  # `ls` of `bash -c ls`
+    assigns = False  # whether it is assignments alone
+    gets_arguments = False  # whether a wrapper appends arguments
+    differs = False  # whether shells read it differently
+    nameless = False  # whether its first word is no name of a program
+    ambiguous = False  # whether shells differ on its words, or on the value of a variable
+
+    def __init__(self, words: Sequence[Word], text: str, shell: Shell, *, anew: bool) -> None:
+        """Examine *words*, written as *text*; *anew*: the host quotes them anew (`requoted`)."""
         self.words = words
-        prefix = command_prefix(words, shell)
-        # The words behind its wrappers and assignments, and behind those that allow rules skip.
-        self.program = program = words[prefix.program :] if prefix.program else words
-        self.granted = granted = words if program is words else granted_words(words, shell)
-        self.texts = _texts(words, prefix, granted, shell)
-        if anew:
-            begins = len(words) - len(granted)
-            quoted = requoted(words, begins)
-            matched = (*self.texts[1], " ".join([word.value for word in granted]))
-            text, _, written = _texts(quoted, prefix, quoted[begins:], shell)
-            self.texts = text, matched, written
-        self.script = _script_of(program)  # `ls` of `bash -c ls`
-        self.assigns = all(map(is_assignment, words))  # whether it is assignments alone
-        self.changes_folder = program[0].value in shell.kinds.movers  # whether it may change folder
+        # The words behind its wrappers and assignments, and behind those that allow rules skip; and
+        # those that are examined.
+        self.program = self.granted = self.examined = words
+        self.texts: Texts = text, (), ()
+        bare = not anew and is_bare(text, shell)
+        if bare:
+            # Whether no rule may allow any command of its script.
+            self.unchecked = words[0].value in shell.kinds.odd and _has_unchecked(words, shell)
+        else:
+            self._look_behind_prefix(shell, anew=anew)
+        program = self.program
+        name, kinds = program[0].value, shell.kinds
+        self.changes_folder = name in kinds.movers  # whether it may change the folder
         self.uses_repository = programs.uses_repository(program, shell)  # a git repository
         # Names of files that it may write, perhaps of a repository.
         self.written_names = programs.written_names(program, shell)
         # Whether it sets a variable for the commands that follow.
-        self.exports = program[0].value == "export" and any("=" in w.value for w in program[1:])
-        # Whether a wrapper appends arguments.
-        self.gets_arguments = any(
-            wrapper.appends
-            for word in words[: len(words) - len(granted)]
-            if (wrapper := shell.wrapping.granting.known.get(word.value))
-        )
-        # The words that are examined, whether they change files or run a script, what is known of
-        # them, and whether the command is harmless by its own words.
-        outer = shell.programs.known.get(words[0].value)
-        self.examined = examined = words if outer is not None and outer.runs else program
-        self.edits = examined[0].value in (shell.kinds.planting | shell.kinds.scripted)
+        self.exports = name == "export" and any("=" in word.value for word in program[1:])
+        # Whether it changes files or runs a script, what is known of it, and whether it is harmless
+        # by its own words.
+        examined = self.examined
+        self.edits = examined[0].value in kinds.planting or examined[0].value in kinds.scripted
         self.known = programs.examine(with_bare_globs(examined) if anew else examined, shell)
-        self.harmless = self.known is not None and _is_harmless(self.known, words, examined, shell)
-        self._judge(prefix, shell)
+        self.harmless = (
+            self.known is not None
+            and self.known.harmless
+            and not any(map(programs.is_home_of_other, words))
+            and (bare or self._stays_harmless(self.known, shell))
+        )
 
-    def _judge(self, prefix: CommandPrefix, shell: Shell) -> None:
-        words, program, name = self.words, self.program, self.granted[0]
-        prefix_length = prefix.program
-        # Whether shells read it differently.
+    def _stays_harmless(self, known: programs.Behavior, shell: Shell) -> bool:
+        """Return whether a harmless program stays so with its quotes and what stands before it."""
+        words, count = self.words, len(self.examined)
+        if self.examined is not words and count != len(self.granted):
+            return False  # behind a wrapper that only deny rules skip
+        before, is_listed = words[: len(words) - count], known.program.flags is not None
+        return not (
+            is_evaluated(self.examined)
+            or (known.direct and (before or is_quoted(words[0])))
+            or (known.program.spelled and any(map(is_quoted, words)))
+            or (before and not keeps_harmless(before, shell, moves=known.moves > 0))
+            # The host looks for options behind one assignment or wrapper, and not behind both.
+            or (is_listed and before and is_assignment(before[0]) and not is_assignment(before[-1]))
+            or (is_listed and any(is_quoted(word) for word in before if not is_assignment(word)))
+        )
+
+    def _look_behind_prefix(self, shell: Shell, *, anew: bool) -> None:
+        words = self.words
+        prefix = command_prefix(words, shell)
+        self.program = program = words[prefix.program :] if prefix.program else words
+        self.granted = granted = words if program is words else granted_words(words, shell)
+        self.texts = _texts(words, prefix, granted, shell)
+        begins = len(words) - len(granted)
+        if anew:
+            quoted = requoted(words, begins)
+            matched = (*self.texts[1], " ".join([word.value for word in granted]))
+            text, _, written = _texts(quoted, prefix, quoted[begins:], shell)
+            self.texts = text, matched, written
+        self.script = _script_of(program)
+        self.assigns = all(map(is_assignment, words))
+        wrappers = (shell.wrapping.granting.known.get(word.value) for word in words[:begins])
+        self.gets_arguments = any(wrapper.appends for wrapper in wrappers if wrapper)
+        outer = shell.programs.known.get(words[0].value)
+        self.examined = words if outer is not None and outer.runs else program
+        prefix_length, name = prefix.program, granted[0]
         self.differs = (
             prefix_length >= limits.NESTING
             or is_evaluated(program)
@@ -306,9 +296,7 @@ class CommandFacts:
             or (len(words) > 1 and self.assigns)
             or _begins_statement(words, prefix_length)
         )
-        # Whether its first word is no name of a program.
         self.nameless = not name.literal or "$" in name.raw or name.value[:1] in ("", "-", "}")
-        # Whether no rule may allow any command of its script.
         self.unchecked = (
             program is not words
             or basename(program[0].value) in shell.kinds.odd
@@ -316,7 +304,6 @@ class CommandFacts:
             or name.value[:1] == "-"
             or "=" in name.value
         ) and _is_unchecked(words, prefix, shell)
-        # Whether shells differ on its words, or on the value of a variable.
         behind = next((word.raw for word in words if not is_assignment(word)), "")
         self.ambiguous = (
             (is_assignment(words[0]) and _STATEMENT_START.match(behind) is not None)
@@ -347,27 +334,20 @@ _BEFORE_STATEMENTS: Final = frozenset({"!", "time"})
 
 def facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFacts:
     """Return the facts about a command of *script* that has a word."""
-    if command.own is None:
-        command.own = _facts_of(command, script, shell)
-    facts: CommandFacts = command.own
-    return facts
-
-
-def _facts_of(command: SimpleCommand, script: Script, shell: Shell) -> CommandFacts:
-    words, anew = command.words, command.requoted
-    if anew or not script.plain:
-        return CommandFacts(words, shell, anew=anew)
-    cache, text = _cache(shell), as_written(words)
-    facts = cache.get(text)
+    facts: CommandFacts | None = command.own
+    if facts is not None:
+        return facts
+    text, cache = as_written(command.words), _cache(shell)
+    is_kept = script.plain and not command.requoted and len(text) <= _LONGEST_CACHED
+    facts = cache.get(text) if is_kept else None
     if facts is None:
-        facts = CommandFacts(words, shell, anew=False)
-        if len(text) <= _LONGEST_CACHED:
-            if len(cache) >= _MOST_CACHED:
-                cache.clear()
-            cache[text] = facts
+        facts = CommandFacts(command.words, text, shell, anew=command.requoted)
+        if is_kept:
+            cache.keep(text, facts)
+    command.own = facts
     return facts
 
 
 @lru_cache(maxsize=16)
-def _cache(shell: Shell) -> dict[str, CommandFacts]:  # noqa: ARG001  # the key of the cache
-    return {}
+def _cache(shell: Shell) -> Memo[str, CommandFacts]:  # noqa: ARG001  # the key of the cache
+    return Memo(_MOST_CACHED)

@@ -12,12 +12,14 @@ from policy.hosts.claude.front_end import ClaudeOptions, load
 from policy.hosts.claude.shell import bash
 from policy.tables.chain import Chain
 
+tree_sitter = pytest.importorskip("tree_sitter")
+
 
 def _is_well_formed(text: str) -> bool:
-    parser = bash._parser()
-    assert parser is not None
+    language = bash._language()
+    assert language is not None
     source = text.encode()
-    return bash.ill_formed(parser.parse(source).root_node, source) is None
+    return bash.ill_formed(tree_sitter.Parser(language).parse(source).root_node, source) is None
 
 
 @pytest.mark.parametrize(
