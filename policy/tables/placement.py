@@ -150,6 +150,7 @@ class ProjectFolders(_Moved):
     def _entries(self, rules: RuleSet) -> tuple[Entry, ...]:
         """Return each entry with each name of the project in its place, built on first use."""
         names = (self.cwd, *self.also)
+        anchors = {name: self._anchors(rules.dialect, name) for name in names}
 
         def placed(number: int) -> Entry:
             entry, name = rules.entries[number // len(names)], names[number % len(names)]
@@ -157,9 +158,8 @@ class ProjectFolders(_Moved):
             guards = entry.effect is not Effect.ALLOW and not rules.dialect.fold
             if entry.pattern is not None and entry.pattern.kind is PatternKind.TEXT:
                 guards, name = False, names[-1]  # a host puts the real folder into commands
-            anchors = self._anchors(rules.dialect, name)
-            pattern = _anchored(entry.pattern, anchors, in_any_letters=guards)
-            return evolve(entry, pattern=pattern)
+            pattern = _anchored(entry.pattern, anchors[name], in_any_letters=guards)
+            return entry if pattern is entry.pattern else evolve(entry, pattern=pattern)
 
         tools = [tool for tool in rules.written_tools for _ in names]
         return EntriesOnDemand(tools, placed)  # type: ignore[return-value]  # as good as a tuple
