@@ -95,6 +95,8 @@ def friction(
             return None
         rules = remedy.rules_for(chain, record.tool, record.call)
         obstacle = _obstacle(chain, record, decision, rules)
+        if obstacle.text and (whole := remedy.rule_for_all_of(chain, record.tool, record.call)):
+            obstacle, rules = Obstacle(obstacle.kind), (whole,)
         shared: list[tuple[str, str]] = []
         if obstacle.has_rules:
             # The rules of one group are of one program, or folder.
@@ -106,20 +108,23 @@ def friction(
         group, _, members = groups.setdefault(key, (made, chain, []))
         members.append(record)
         group.distinct += 1
+        group.rules = tuple(dict.fromkeys((*group.rules, *rules)))
         return group
 
     undecided = Undecided()
-    calls = 0
+    total = 0
     for record, group in each_answered(records, group_of, root, undecided, decider.start):
-        calls += record.times
+        total += record.times
         if group is not None:
             group.calls += record.times
     for group, chain, members in groups.values():
+        exact, group.rules = group.rules, ()
         if group.obstacle.has_rules:
-            _find_rules(group, chain, [(each.tool, each.call) for each in members], least)
+            calls = [(each.tool, each.call) for each in members]
+            _find_rules(group, chain, calls, exact, least)
     found = [group for group, *_ in groups.values()]
     found.sort(key=lambda g: (-g.calls, g.chain, g.obstacle.kind, g.rules))
-    return Friction(tuple(found), calls, undecided)
+    return Friction(tuple(found), total, undecided)
 
 
 def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[str]) -> Obstacle:
@@ -151,10 +156,14 @@ def _obstacle(chain: Chain, record: Record, decision: Decision, rules: Sequence[
     return Obstacle("a path outside the project" if is_outside else "a file" if held else "no rule")
 
 
-def _find_rules(group: FrictionGroup, chain: Chain, calls: Sequence[Call], least: int) -> None:
-    """Find the rules that allow the *calls* of a group, and a further call that they allow."""
+def _find_rules(
+    group: FrictionGroup, chain: Chain, calls: Sequence[Call], exact: tuple[str, ...], least: int
+) -> None:
+    """Find rules that allow the *calls* of a group, and a further call that they allow.
+
+    *exact* are the narrowest rules for each of the calls.
+    """
     dialect = dialect_of([chain.table])
-    exact = tuple(dict.fromkeys(rule for each in calls for rule in remedy.rules_for(chain, *each)))
     tries = dict.fromkeys((tuple(remedy.folded(exact, least, dialect)), exact))
     found = next(filter(None, (remedy.remedy_of(chain, rules, calls) for rules in tries)), None)
     if found is None:

@@ -30,6 +30,8 @@ def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compil
     """
     expect(A_PATH, "path", path, (str, os.PathLike))
     label = str(path)
+    if Path(path).is_fifo():  # reading it might never end
+        raise PolicyError("cannot be read: it is a named pipe", file=label)
     try:
         with Path(path).open("rb") as stream:
             data = stream.read(limits.COMPILED_BYTES + 1)

@@ -62,8 +62,14 @@ GROUPS = [
     ([bash("npm run build > out.log")], "a redirection", ["Edit(/out.log)"]),
     ([bash("git push origin main")], "a rule asks", []),
     ([bash("echo $(rm x)")], "a command substitution", []),
-    ([bash("make $TARGET")], "a variable", []),
-    ([bash("for f in a b; do make $f; done")], "a loop", []),
+    # A rule that spells all of it allows it, if the host takes that.
+    ([bash("make $TARGET")], "a variable", ["Bash(make $TARGET)"]),
+    (
+        [bash("for f in a b; do make $f; done")],
+        "a loop",
+        ["Bash(for f in a b; do make $f; done)"],
+    ),
+    ([bash("for f in *.c; do make $f; done")], "a loop", []),
     (
         [bash("git commit -m \"$(cat <<'EOF'\nFix\n\n# Why\nEOF\n)\"")],
         "no rule for one command of several",
@@ -171,7 +177,7 @@ def test_the_command_shows_one_row_for_each_cause(tmp_path, capsys) -> None:
     settings.parent.mkdir()
     settings.write_text(json.dumps({"permissions": SETTINGS}))
     log = tmp_path / "calls.jsonl"
-    commands = ["make all", "go build", "go build", "python3 -", "for f in a; do x $f; done"]
+    commands = ["make all", "go build", "go build", "python3 -", "for f in *; do x $f; done"]
     calls = [{"tool": "Bash", "chain": ["main"], "input": {"command": each}} for each in commands]
     log.write_text("".join(json.dumps(call) + "\n" for call in calls))
     asked = ["replay", str(log), "--policy", str(tmp_path), "--friction", "--format", "markdown"]
@@ -185,7 +191,7 @@ def test_the_command_shows_one_row_for_each_cause(tmp_path, capsys) -> None:
             "`Bash(go build)`, `Bash(make all)`, `Bash(python3 -)`",
             "`Bash(echo ANYTHING \\| python3 -)` |",
         ],
-        ["| 1", "a loop", "`Bash(for f in a; do x $f; done)`", "no rule can", " |"],
+        ["| 1", "a loop", "`Bash(for f in *; do x $f; done)`", "no rule can", " |"],
     ]
 
 

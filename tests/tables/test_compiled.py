@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -352,3 +353,9 @@ def test_the_command_writes_nothing_where_a_file_cannot_be_read(tmp_path) -> Non
     assert done.returncode == 2
     assert "error" in done.stderr
     assert not file.exists()
+
+
+def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PolicyError, match="cannot be read: it is a named pipe"):
+        load_compiled(tmp_path / "pipe")
