@@ -166,6 +166,8 @@ def matrix(
     alike: dict[tuple[doc.Text, ...], list[AgentAudit]] = {}
     others: list[tuple[doc.Text, ...]] = []
     for agent in sorted(reached, key=audited.is_own, reverse=True):
+        if not (built_in or audited.is_own(agent)):
+            continue
         tools = by_class(access_of(agent), audited.project.tool_classes, CLASSES)
         if tools["run"] and agent.enforced[0].runs_read_only:
             first, *further = tools["run"]
@@ -187,7 +189,7 @@ def matrix(
         rows.append((who, *(_shared([row], *kept[0]) if rows and most is not None else row)))
     if left := sum(map(len, alike.values())) - sum(len(some) for _, some in kept):
         rows.append((doc.Ink(f"… {left:,} more", "dim"), *[""] * len(CLASSES)))
-    if others and built_in:
+    if others:
         shared = _shared(others, *next(iter(alike.items()), ((), [])))
         rows.append((doc.Ink(f"built in ({len(others)})", "dim"), *shared))
     return doc.Grid(("agent", *CLASSES.values()), tuple(rows))
@@ -448,11 +450,7 @@ def as_json(audited: Audit, *, modes: bool = False) -> Object:
         shown = ("host", "profile", "root", "starts")
         found |= {name: shape(getattr(project, name)) for name in shown}
         found["agents"] = [
-            shape(agent)
-            | {
-                name: dict(zip(READINGS, shape(getattr(agent, name)), strict=True))
-                for name in ("most", "spawns")
-            }
+            shape(agent) | {"spawns": dict(zip(READINGS, shape(agent.spawns), strict=True))}
             for agent in each.agents
         ]
         if modes:

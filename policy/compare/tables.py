@@ -11,7 +11,7 @@ from weakref import ReferenceType, WeakValueDictionary, ref
 from policy.compare.compare import Comparison, Known, compare
 from policy.compare.lists import ListSide, View
 from policy.compare.pair import TextPair
-from policy.compare.witness import Difference, ordinary
+from policy.compare.witness import Difference, LookUps, ordinary
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key, alive, seldom_collecting
@@ -26,21 +26,6 @@ from policy.tables.dialect import Dialect
 from policy.tables.row import Row
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Lookup, Table
-
-__all__ = [
-    "OTHER_TOOL",
-    "Tools",
-    "compare_meets",
-    "compare_others",
-    "decided",
-    "differences",
-    "glob_pattern",
-    "internal_tools",
-    "is_idle",
-    "representatives",
-    "told",
-]
-
 
 # How many spellings of one name are compared before the answer is inexact.
 _SPELLINGS: Final = 256
@@ -166,11 +151,9 @@ MANY_NAMES: Final = "rules tell more names of tools apart than are tried"
 
 _BLANKS: Final = " \t\n\r\v\f"
 
-LookUp = Callable[[str], Lookup]
-
 
 def compare_others(
-    sides: Sequence[Sequence[RuleSet]], tools: Tools, look_up: Sequence[LookUp], known: Known
+    sides: Sequence[Sequence[RuleSet]], tools: Tools, look_up: LookUps, known: Known
 ) -> Comparison:
     """Return how calls of all tools that are not special are decided differently.
 
@@ -215,7 +198,7 @@ def compare_others(
 
 
 def _by_class(
-    speaking: Sequence[RuleSet], tools: Tools, look_up: Sequence[LookUp], known: Known
+    speaking: Sequence[RuleSet], tools: Tools, look_up: LookUps, known: Known
 ) -> Comparison:
     """Compare one tool of each set of names that the same globs match."""
     globs = {glob for rules in speaking for glob in rules.globs if not glob_pattern(glob).exact}
@@ -301,7 +284,7 @@ Linked = tuple[RuleSet, tuple[str, ...]]
 def compare_meets(
     before: Sequence[Linked], after: Sequence[Linked], known: Known | None = None
 ) -> Comparison:
-    """Return how calls are decided differently by two meets.
+    """Return how calls are decided differently by two meets, by calls that people would make.
 
     Decisions name no table, and have numbers in place of links: equal where links are equal.
 
@@ -315,7 +298,8 @@ def compare_meets(
     if {*sets[0]} == {*sets[1]}:
         return Comparison()
     known = {} if known is None else known
-    meets = _Meet(before, known), _Meet(after, known)
+    look_up = _Meet(before, known).lookup, _Meet(after, known).lookup
+    dialect = next(rules.dialect for one in sets for rules in one)
     tools = Tools.of(chain(*sets))
     found: list[Difference] = []
     why = dict.fromkeys(() if tools.exact else (MANY_NAMES,))
@@ -325,16 +309,19 @@ def compare_meets(
         effects = [_constant(rules, tool) for rules in alone]
         if effects[0] is not None and effects[0] is effects[1]:
             continue
-        was, now = (meet.lookup(tool) for meet in meets)
-        key = compare_meets, tool, was, now
+        was, now = (each(tool) for each in look_up)
+        key = compare_meets, tool, was, now, dialect
         comparison = known.get(key)
         if comparison is None:
-            comparison = known[key] = compare(tool, was, now, known)
+            raw = compare(tool, was, now, known)
+            shown = tuple(ordinary(raw.differences, dialect, look_up))
+            comparison = known[key] = Comparison(shown, raw.why)
         found += comparison.differences
         why.update((f"{tool}: {reason}", None) for reason in comparison.why)
-    others = compare_others(sets, tools, [meet.lookup for meet in meets], known)
+    others = compare_others(sets, tools, look_up, known)
+    found += ordinary(others.differences, dialect, look_up)
     why.update(dict.fromkeys(others.why))
-    return Comparison((*found, *others.differences), tuple(why))
+    return Comparison(tuple(found), tuple(why))
 
 
 class _Meet:
@@ -350,14 +337,12 @@ class _Meet:
     def lookup(self, tool: str) -> Lookup:
         """Return the lookup of *tool* in all rule sets of the meet."""
         rows = [rules.row(tool) for rules, _ in self._sets]
-        places = tuple(range(len(rows)))
-        if any(row.constant is None for row in rows):
-            # A row that allows every call is reported only where no other one is.
-            constants = [row.constant for row in rows]
-            places = tuple(
-                [n for n, c in enumerate(constants) if c is None or c.effect is not Effect.ALLOW]
-            )
-            rows = [rows[place] for place in places]
+        constants = [row.constant for row in rows]
+        # A row that allows every call is reported only where no other one is.
+        allows = [one is not None and one.effect is Effect.ALLOW for one in constants]
+        is_left_out = None in constants
+        places = tuple([n for n, each in enumerate(allows) if not (is_left_out and each)])
+        rows = [rows[place] for place in places]
         numbers = self._numbers.get(places)
         if numbers is None:
             numbers = self._numbers[places] = self._numbered(places)
@@ -407,8 +392,7 @@ def differences(old: Table, new: Table, known: Known | None = None) -> Compariso
 
     """
     found = compare_meets(old.use.linked, new.use.linked, known)
-    anew = (decided(old, new, each) for each in found.differences)
-    return Comparison(tuple(ordinary(anew, old, new)), found.why)
+    return Comparison(tuple(decided(old, new, each) for each in found.differences), found.why)
 
 
 def decided(old: Table, new: Table, difference: Difference) -> Difference:

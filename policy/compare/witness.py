@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, product
 from pathlib import Path
@@ -19,7 +19,7 @@ from policy.patterns.pattern import readable
 from policy.patterns.tokens import BLANKS, folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.row import KINDS
-from policy.tables.table import Table
+from policy.tables.table import Lookup
 
 __all__ = [
     "CHANGES",
@@ -311,24 +311,29 @@ _FOUND: Final = re.compile(
 _RULE: Final = re.compile(r"([^\s()]+)\((?:domain:)?(.*)\)", re.DOTALL)
 
 
-def ordinary(differences: Iterable[Difference], old: Table, new: Table) -> Iterator[Difference]:
-    """Yield differences of two tables, the first ones with calls that people would make."""
+# A function for each side that returns the lookup of a tool.
+LookUps = Sequence[Callable[[str], Lookup]]
+
+
+def ordinary(
+    differences: Iterable[Difference], dialect: Dialect, look_up: LookUps
+) -> Iterator[Difference]:
+    """Yield *differences*, the first ones with calls that people would make."""
     for number, difference in enumerate(differences):
-        yield _ordinary(difference, old, new) if number < _MOST else difference
+        yield _ordinary(difference, dialect, look_up) if number < _MOST else difference
 
 
-def _ordinary(difference: Difference, old: Table, new: Table) -> Difference:
+def _ordinary(difference: Difference, dialect: Dialect, look_up: LookUps) -> Difference:
     """Return a difference with a call that people would make and that is decided the same way."""
 
     def decided(call: Call, tool: str = difference.tool) -> Difference:
-        lookups = (old.lookup(tool), new.lookup(tool))
+        lookups = (each(tool) for each in look_up)
         return Difference(tool, call, *(each.decide(call, remember=False) for each in lookups))
 
-    tool, found = difference.tool, decided(difference.call)
+    tool, found = difference.tool, difference
     if tool.endswith("__x"):  # of a server whose tools no rule names
         named = decided(difference.call, f"{tool.removesuffix('x')}search")
         return named if signature(named) == signature(found) else found
-    dialect = next(part.rules.dialect for table in (old, new) for part in table.use.parts)
     argument = dialect.argument(tool)
     field = next((name for name in argument.fields if name in found.call), "")
     if not isinstance(found.call.get(field), str):

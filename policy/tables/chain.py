@@ -102,7 +102,8 @@ class Reading(Protocol):
     """A reading of one project: how an agent's rights follow from those of its parent.
 
     One that goes by the number of agents in front, in a way that files or options change, says by
-    an attribute `by_depth` which way that is.
+    an attribute `by_depth` which way that is. One whose steps look at no name of a parent, but at
+    its rights and state, has `by_rights` set.
     """
 
     @property

@@ -10,7 +10,6 @@ import enum
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import groupby
-from operator import attrgetter
 from weakref import WeakValueDictionary
 
 from policy.core import values
@@ -18,7 +17,7 @@ from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.source import Place
-from policy.core.values import Final, frozen
+from policy.core.values import frozen
 from policy.patterns.index import Index
 from policy.patterns.pattern import Pattern, is_glob
 from policy.tables.dialect import Dialect
@@ -174,12 +173,6 @@ class RuleSet:
         """The outcome of a call that no entry matches."""
         return Outcome(self.default, self.default_reason)
 
-    @cached_property
-    def worded(self) -> Key:
-        """A key that is equal for rule sets whose rules have equal texts, without their places."""
-        words = tuple([(_WORDS(entry), entry.place is None) for entry in self.entries])
-        return Key((words, self.default, self.default_reason, id(self.dialect)))
-
     @property
     def is_constant(self) -> bool:
         """Whether it has no entries, so that every call gets the default."""
@@ -275,9 +268,6 @@ def _dialect_text(dialect: Dialect) -> str:
 
 # Weak references: a key must not be the set itself.
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
-
-# The attributes of an entry, without its place.
-_WORDS: Final = attrgetter("tool", "effect", "pattern", "field", "reason", "rule", "form")
 
 # Rows of names that no entry gives literally, kept at most.
 _REMEMBERED_NAMES = 4096

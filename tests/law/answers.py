@@ -223,7 +223,7 @@ def _agent_failures(world: World, agent: AgentAudit) -> Iterator[str]:
 
 
 def _most_failures(world: World, agent: AgentAudit, chains: list[Names]) -> Iterator[str]:
-    told = {each.tool: each for each in agent.most[0]}
+    told = {each.tool: each for each in agent.most["attenuated"]}
     for number, call in enumerate(CALLS):
         # What is told is told of one simple command, and of a path in its plainest spelling.
         whole = len(call.parts) > 1 or any(part.redirections for part in call.parts)

@@ -191,7 +191,9 @@ def _compare_tables(before: Table, after: Table, fixed: frozenset[str], known: K
     )
     if not (others.exact and tools.exact):
         unproven.append(Unproven("*", _OTHER_TOOLS))
-    return [*ordinary(filter(_is_read, found), before, after)], unproven
+    dialect = next((rules.dialect for rules in chained(*sets)), Dialect(""))
+    look_up = before.lookup, after.lookup
+    return [*ordinary(filter(_is_read, found), dialect, look_up)], unproven
 
 
 def _is_read(difference: Difference) -> bool:

@@ -8,7 +8,8 @@ that shows a gap may be redundant in each reading alone.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
 from typing import Final
 
 from policy.analysis.reach.chains import ComparedChains
@@ -25,10 +26,10 @@ from policy.compare.witness import Difference
 from policy.core.effect import Effect
 from policy.core.errors import A_WORKSPACE, expect
 from policy.core.finding import Finding
-from policy.core.memory import seldom_collecting
+from policy.core.memory import OnDemand, seldom_collecting
 from policy.core.progress import steps
 from policy.core.source import Place
-from policy.core.values import evolve, frozen
+from policy.core.values import evolve, field, frozen
 from policy.hosts.project import Project
 from policy.hosts.workspace import Unread, Workspace
 from policy.tables.chain import READINGS, Chain
@@ -66,9 +67,10 @@ class Gaps:
             found = self._compared.compare(names)
             why.update(dict.fromkeys(found.why))
             for one in found.differences:
-                each = self._compared.at(names, one)
-                gap = ReadingGap(each.tool, each.call, each.before, each.after, names)
-                unique.setdefault((each.tool, str(each.call), each.effects), gap)
+                key = one.tool, str(one.call), one.effects
+                if key not in unique:
+                    each = self._compared.at(names, one)
+                    unique[key] = ReadingGap(each.tool, each.call, each.before, each.after, names)
         return tuple(unique.values()), tuple(why)
 
 
@@ -94,9 +96,9 @@ class AgentAudit:
     dead_letters: tuple[ReadingGap, ...]  # calls that the files grant and the host denies
     # The agents it can start, as declared and as enforced.
     spawns: tuple[tuple[str, ...], tuple[str, ...]]
-    # The most that it may do by tool, as declared and as enforced. `MostGranted.position` counts
-    # these positions; the next number stands for chains that were not followed.
-    most: tuple[tuple[AtMost, ...], tuple[AtMost, ...]] = ((), ())
+    # Reading -> the most that it may do by tool. `MostGranted.position` counts these positions; the
+    # next number stands for chains that were not followed.
+    most: Mapping[str, tuple[AtMost, ...]] = field(eq=False, repr=False)
     why: tuple[str, ...] = ()  # why there may be more gaps; empty if there are none
     bounds: Bounds = Bounds()  # the limits that its own definition states
 
@@ -149,6 +151,7 @@ def _audit(project: Project, known: Known) -> ProjectAudit:
     declared = real = reach(project, project.attenuated, alone=project.asides)
     if not meet_equal_tables(project.attenuated, project.enforced):
         real = reach(project, project.enforced, alone=project.asides)
+    readings = dict(zip(READINGS, (declared, real), strict=True))
     # Agents of files come before built-in ones.
     by_name = sorted(project.agents, key=lambda n: (project.agents[n].place is None, n))
     names = dict.fromkeys([*project.starts, *project.asides, *by_name])
@@ -157,7 +160,7 @@ def _audit(project: Project, known: Known) -> ProjectAudit:
         entry, (found, why) = project.agents.get(name), gaps.find(name)
         attenuated, enforced = (
             tuple(_position(project, chain) for chain in each.widest.get(name, ()))
-            for each in (declared, real)
+            for each in readings.values()
         )
         agents.append(
             AgentAudit(
@@ -173,7 +176,7 @@ def _audit(project: Project, known: Known) -> ProjectAudit:
                     and any(because.place is not None for because in gap.before.because)
                 ),
                 spawns=(declared.edges.get(name, ()), real.edges.get(name, ())),
-                most=(_most(name, declared, most), _most(name, real, most)),
+                most=OnDemand(READINGS, partial(_most, name, readings, most)),
                 why=why,
                 bounds=entry.declared.bounds if entry else Bounds(),
             )
@@ -200,7 +203,7 @@ def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[Too
             read_only = ("read-only",) if _runs_read_only(project, first.table) else ()
             access = tuple(
                 evolve(one, allowed=(*read_only, *one.allowed)) if one.name == run else one
-                for one in tool_access(_most(name, real, known))
+                for one in tool_access(_most(name, {"enforced": real}, known, "enforced"))
             )
             agents_by_access.setdefault(access, []).append(name)
         found[each.mode] = {tuple(names): [*access] for access, names in agents_by_access.items()}
@@ -221,8 +224,11 @@ def _runs_read_only(project: Project, table: Table) -> bool:
     return free and unruled.effect is not Effect.ALLOW
 
 
-def _most(agent: str, found: Reach, known: KnownGrants) -> tuple[AtMost, ...]:
+def _most(
+    agent: str, readings: Mapping[str, Reach], known: KnownGrants, reading: str
+) -> tuple[AtMost, ...]:
     """Return the most that *agent* may do, over chains that were followed and others."""
+    found = readings[reading]
     tables = [chain.table for chain in found.widest.get(agent, ())]
     tables += [found.most[agent]] if agent in found.most else []
     return at_most(tables, known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from policy.analysis.reach.worklist import Chains, ReadingSide, Worklist, meet_equal_tables
 from policy.compare.compare import Comparison, Known
 from policy.compare.tables import compare_meets, decided, told
-from policy.compare.witness import Difference, ordinary
+from policy.compare.witness import Difference
 from policy.tables.chain import Chain
 from policy.tables.table import Table
 
@@ -47,15 +47,15 @@ class ComparedChains:
     def compare(self, names: tuple[str, ...]) -> Comparison:
         """Return one difference for each cause (`cause`) at the end of a chain.
 
-        Chains with equal tables share the result, so its rules may name places and links of another
-        chain; `at` corrects these.
+        Decisions have numbers in place of links, and chains with equal tables share the result, so
+        its rules may name places of another chain; `at` corrects these.
         """
         before, after = self.tables(names)
         key = (before.use.sets, after.use.sets)
         if key not in self._compared:
             found = compare_meets(before.use.linked, after.use.linked, self._known)
             causes: dict[object, Difference] = {}
-            for difference in told(ordinary(found.differences, before, after), before, after):
+            for difference in told(found.differences, before, after):
                 causes.setdefault(cause(difference), difference)
             self._compared[key] = Comparison(tuple(causes.values()), found.why)
         return self._compared[key]

@@ -122,7 +122,10 @@ class PositionMoves:
 
     def incoming(self, position: Position) -> Hashable:
         """Return what the next positions depend on: equal values lead to equal ones."""
-        return position  # a reading may look at anything
+        if not getattr(self._reading, "by_rights", False):
+            return position  # a reading may look at anything
+        of = position
+        return of.use, of.delegated, of.bounds, of.depth, of.state
 
     def startable(self, position: Position) -> int:
         """Return the agents, as bits, whose start the rules of *position* do not deny."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import permutations
 from typing import Any, Final
 
 from policy.analysis.no_command import why_no_command
@@ -21,8 +21,8 @@ from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze, is_stars, named, tokens_of
-from policy.patterns.search import fresh_character
+from policy.patterns.index import Index
+from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze
 from policy.patterns.tokens import OneOf
 from policy.tables.dialect import relative_path
 from policy.tables.row import Row
@@ -61,7 +61,7 @@ class AtMost:
     why: tuple[str, ...] = ()  # why the grants are not exact; empty if they are
 
 
-# A row -> a key of its words; tool and rows of all positions -> the most that they grant.
+# A row -> a key of its words; a tool and its rows at all positions -> the most that they grant.
 KnownGrants = dict[object, Any]
 
 
@@ -71,11 +71,11 @@ def at_most(positions: Sequence[Table], known: KnownGrants | None = None) -> tup
     *known* holds the results so far: most agents of a project have equal rows for most tools.
     """
     known = {} if known is None else known
+    found: list[AtMost] = []
     tools: dict[str, str] = {}
     for table in positions:
         for tool, glob in _tools_of(table):
             tools.setdefault(tool, glob)
-    found = []
     for tool, glob in tools.items():
         # Equal positions -> the number and the lookup of the first.
         firsts: dict[object, tuple[int, Lookup]] = {}
@@ -94,8 +94,8 @@ def at_most(positions: Sequence[Table], known: KnownGrants | None = None) -> tup
 def _words(row: Row, known: KnownGrants) -> Key:
     entries = tuple([(e.pattern, e.effect, e.field, e.rule, e.form) for e in row.entries])
     default = row.default.effect, row.default.reason
-    found = known[row] = Key((entries, default, id(row.ruleset.dialect)))
-    return found
+    known[row] = key = Key((entries, default, id(row.ruleset.dialect)))
+    return key
 
 
 def _tools_of(table: Table) -> Iterator[tuple[str, str]]:
@@ -105,64 +105,64 @@ def _tools_of(table: Table) -> Iterator[tuple[str, str]]:
     known = {OTHER_TOOL}.union(*({*rules.dialect.arguments, *rules.names} for rules in sets))
     aliases = set[str]().union(*(rules.dialect.aliases for rules in sets))
     internal = internal_tools(rules.dialect for rules in sets)
-    globs = {glob: glob_pattern(glob) for rules in sets for glob in rules.globs}
+    globs, index = _globs(tuple(dict.fromkeys(glob for rules in sets for glob in rules.globs)))
     for tool in tools:
         # An alias is reported under its real name, unless links know it by several.
         real = tool not in aliases or any(rules.dialect.canonical(tool) == tool for rules in sets)
         if tool not in internal and real:
-            matching = [glob for glob, each in globs.items() if each.matches(tool)]
-            narrowest = max(matching, key=lambda glob: len(glob.replace("*", "")), default="")
-            yield tool, "" if tool in known else narrowest
+            by = () if tool in known else [globs[number] for number in sorted(index.matching(tool))]
+            yield tool, max(by, key=lambda glob: len(glob.replace("*", "")), default="")
 
 
-# Pattern -> the patterns that it is related to.
-_Related = Mapping[Pattern, frozenset[Pattern]]
+@lru_cache(maxsize=64)  # the agents of a project have the same settings
+def _globs(globs: tuple[str, ...]) -> tuple[tuple[str, ...], Index]:
+    return globs, Index([glob_pattern(glob).tokens for glob in globs])
+
+
+# Pattern -> the patterns that contain it.
+_Wider = Mapping[Pattern, frozenset[Pattern]]
 
 
 @lru_cache(maxsize=256)  # most tools of a host have the same patterns, at every position
-def _related(patterns: tuple[Pattern, ...]) -> tuple[_Related, _Related]:
-    """Return for each pattern those that contain it, and those that overlap it otherwise."""
-    fresh = fresh_character(named(tokens_of(patterns)))
-    # What matches this text, with a fresh character for each star, matches every text.
-    frozen = {each: freeze(each, fresh) for each in patterns if is_stars(each.tokens)}
-
-    def contains(wide: Pattern, narrow: Pattern) -> bool:
-        if wide in frozen and narrow in frozen:
-            return frozen[narrow].startswith(_start(wide)) and wide.matches(frozen[narrow])
-        return _is_within(narrow, wide)
-
+def _wider_ones(patterns: tuple[Pattern, ...]) -> _Wider:
+    """Return for each pattern those that contain it."""
     wide = [pattern for pattern in patterns if not pattern.exact]
-    wider = {
-        pattern: frozenset(each for each in wide if each != pattern and contains(each, pattern))
+    return {
+        pattern: frozenset(each for each in wide if each != pattern and _is_within(pattern, each))
         for pattern in patterns
     }
-    # A pattern without wildcards cannot overlap: another contains it, or shares nothing with it.
-    overlapping: dict[Pattern, set[Pattern]] = {pattern: set() for pattern in wide}
-    for one, other in combinations(wide, 2):
-        starts = sorted((_start(one), _start(other)), key=len)
-        is_nested = one in wider[other] or other in wider[one]
-        if not is_nested and starts[1].startswith(starts[0]) and _may_meet(one, other):
-            overlapping[one].add(other)
-            overlapping[other].add(one)
-    return wider, {pattern: frozenset(others) for pattern, others in overlapping.items()}
 
 
 @lru_cache(maxsize=1 << 16)
 def _is_within(narrow: Pattern, wide: Pattern) -> bool:
-    return narrow <= wide
+    return _fit(narrow, wide) and narrow <= wide
 
 
 @lru_cache(maxsize=1 << 16)
 def _may_meet(one: Pattern, other: Pattern) -> bool:
+    if not _fit(one, other):
+        return False
+    for first, last in permutations((one, other)):  # texts that most pairs share, before a search
+        for head in (_literal(first, 0), freeze(first, "x")):
+            text = f"{head}{freeze(last, 'x')}".replace("//", "/")
+            if one.matches(text) and other.matches(text) and one.kind.domain.holds(text):
+                return True
     return not Meet.of(one, other).is_empty()
 
 
-def _start(pattern: Pattern) -> str:
-    first = pattern.tokens[0] if pattern.tokens else ""
-    return first if isinstance(first, str) else ""
+def _literal(pattern: Pattern, at: int) -> str:
+    token = pattern.tokens[at] if pattern.tokens else ""
+    return token if isinstance(token, str) else ""
 
 
-# Pattern -> the place of the first entry of a row that has it.
+def _fit(one: Pattern, other: Pattern) -> bool:
+    """Return whether texts may have the literal starts and the literal ends of both patterns."""
+    starts = sorted((_literal(one, 0), _literal(other, 0)), key=len)
+    ends = sorted((_literal(one, -1), _literal(other, -1)), key=len)
+    return starts[1].startswith(starts[0]) and ends[1].endswith(ends[0])
+
+
+# Pattern -> the place of the first entry of a row that has it, in order.
 _Order = dict[Pattern, int]
 
 
@@ -178,12 +178,11 @@ class _Tool:
             (number, lookup, [(row, self._order(row)) for row, _ in lookup.rows])
             for number, lookup in positions
         ]
-        self._wider: _Related = {}
-        self._overlapping: _Related = {}
+        self._wider: _Wider = {}
         if len(self._rules) > _PATTERNS or len({pattern.kind for pattern in self._rules}) > 1:
             self._why[MANY_PATTERNS] = None  # no pattern is compared with another
         else:
-            self._wider, self._overlapping = _related(tuple(self._rules))
+            self._wider = _wider_ones(tuple(self._rules))
 
     def _order(self, row: Row) -> _Order:
         found: _Order = {}
@@ -202,7 +201,7 @@ class _Tool:
         """Return the most that the agent may do with the tool."""
         rest = self._best(None)
         best = {pattern: self._best(pattern) for pattern in self._rules}
-        shown = {pattern: self._shown(pattern) for pattern in self._rules}
+        shown = {pattern: f"{self._tool}({_shown(pattern)})" for pattern in self._rules}
         effects: dict[str, set[tuple[Effect, str]]] = {}
         for pattern, rule in self._rules.items():
             effects.setdefault(rule, set()).add((best[pattern].effect, shown[pattern].casefold()))
@@ -262,24 +261,34 @@ class _Tool:
         wider = (pattern, *self._wider.get(pattern, ()))
         end = min((order[each] for each in wider if each in order), default=len(row.entries))
         effect, reason = (row.entries[end].effect, None) if end < len(row.entries) else default
-        overlapping = (order.get(each, end) for each in self._overlapping.get(pattern, ()))
-        earlier = {row.entries[place].effect for place in overlapping if place < end}
-        if earlier - {effect}:
-            self._why[OVERLAPPING] = None
-        greatest = max((effect, *earlier)) if is_met else effect
+        greatest = effect
+        for other, place in order.items() if self._wider else ():
+            if place >= end:
+                break
+            earlier = row.entries[place].effect
+            if earlier is not effect and self._overlaps(pattern, other):
+                self._why[OVERLAPPING] = None
+                greatest = max(greatest, earlier) if is_met else effect
         return greatest, reason if greatest is effect else None
 
-    def _shown(self, pattern: Pattern) -> str:
-        """Return a pattern as people write it, e.g. ``a`` for ``[aA]``."""
-        shown = ""
-        for token in pattern.tokens:
-            letters = set[str]()
-            if isinstance(token, OneOf) and not token.negated:
-                letters = {letter.casefold() for letter in token.characters}
-            shown += (
-                letters.pop() if len(letters) == 1 else str(Pattern.of(PatternKind.TEXT, [token]))
-            )
-        return f"{self._tool}({shown or pattern})"
+    def _overlaps(self, one: Pattern, other: Pattern) -> bool:
+        """Return whether some texts match both patterns, and others match each of them alone."""
+        # A pattern without wildcards cannot: another contains it, or shares nothing with it.
+        if one.exact or other.exact or one in self._wider[other] or other in self._wider[one]:
+            return False
+        return _may_meet(one, other)
+
+
+@lru_cache(maxsize=1 << 16)
+def _shown(pattern: Pattern) -> str:
+    """Return a pattern as people write it, e.g. ``a`` for ``[aA]``."""
+    shown = ""
+    for token in pattern.tokens:
+        letters = set[str]()
+        if isinstance(token, OneOf) and not token.negated:
+            letters = {letter.casefold() for letter in token.characters}
+        shown += letters.pop() if len(letters) == 1 else str(Pattern.of(PatternKind.TEXT, [token]))
+    return shown or str(pattern)
 
 
 # The name for all tools that no rule names.

@@ -12,6 +12,7 @@ from policy.cli.report.terminal import clipped
 from policy.cli.report.words import sentences
 from policy.core import expressions as re
 from policy.core.values import evolve
+from policy.tables.chain import READINGS
 
 # Class of tools -> the head of its column.
 CLASSES: Final[Mapping[str, str]] = sentences()["classes"]
@@ -35,7 +36,7 @@ _WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
 
 def access_of(agent: AgentAudit, *, enforced: bool = True) -> list[ToolAccess]:
     """Return the widest rights of *agent*, by tool: as enforced, or else as declared."""
-    return tool_access(agent.most[enforced])
+    return tool_access(agent.most[READINGS[enforced]])
 
 
 def cell(kind: str, tools: Sequence[ToolAccess], risky: Collection[str] = ()) -> doc.Text:

@@ -94,6 +94,7 @@ class ClaudeEnforced:
 
     session: ClaudeSession
     name: str = "enforced"
+    by_rights: bool = True
 
     spawn_call = staticmethod(usual_spawn_call)
 
