@@ -12,8 +12,9 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from policy.analysis.attribution import EditEffect, effects_of_edits
 from policy.analysis.diff import Diff, FileChange, Names, changed_files, diff_workspaces, paired
-from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
+from policy.analysis.edits import Edits, TextEdit
 from policy.analysis.lint import lint
 from policy.analysis.reach.worklist import Chains, reach
 from policy.compare.compare import Known

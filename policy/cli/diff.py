@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from policy.analysis.attribution import EditEffect
 from policy.analysis.diff import Change
-from policy.analysis.edits import EditEffect, TextEdit
+from policy.analysis.edits import TextEdit
 from policy.analysis.inputs import Hosts, InputTree, load_sides, read
 from policy.analysis.reach.privileges import ToolAccess, at_most, by_class, tool_access
 from policy.analysis.review import FILE_EFFECTS, DiffReport, LimitChange, review
@@ -115,14 +116,18 @@ def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
     for title, role, widened in (("widens", "widened", True), ("narrows", "narrowed", False)):
         effects = [effect for effect in report.effects if effect.widened is widened]
         # What the host enforces comes before what files declare in vain.
-        effects.sort(key=lambda effect: (is_declared_only(effect.changes), not is_risky(effect)))
+        effects.sort(
+            key=lambda one: (is_declared_only(one.changes), not is_risky(one), len(one.edits) > 1)
+        )
         groups = _alike(report, effects) if most else [[effect] for effect in effects]
         real = [group for group in groups if not is_declared_only(group[0].changes)]
         few = most is None or len(groups) - len(real) <= _LEAST
         shown = (groups if few or not real else real)[:room]
         items = [_effects_item(report, group, n, most) for n, group in enumerate(shown, number + 1)]
         number += len(items)
-        left = doc.more(sum(map(len, groups)) - sum(map(len, shown)), "edits")
+        hidden = [effect for group in groups if group not in shown for effect in group]
+        are_single = all(len(effect.edits) == 1 for effect in hidden)
+        left = doc.more(len(hidden), "edits" if are_single else "causes")
         found += [doc.Section(doc.Ink(title, role), (*items, *left))] if items else []
         room = most and max(most - number, _LEAST)
     found += _section("limits that changed", [*map(_limit_item, report.limits)], most)

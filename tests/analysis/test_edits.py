@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from hypothesis import strategies as st
 
+from policy.analysis.attribution import EditEffect, effects_of_edits
 from policy.analysis.diff import Change, FileChange, changed_files, diff_workspaces
-from policy.analysis.edits import EditEffect, Edits, TextEdit, effects_of_edits
+from policy.analysis.edits import Edits, TextEdit
 from policy.analysis.reach.worklist import Chains
 from policy.cli import main
-from policy.files.trees import Memory
+from policy.core.source import Source
+from policy.files.trees import Memory, Tree
 from policy.hosts.workspace import Workspace, load_tree
+from policy.language.parse import parse_notation
 from policy.tables.chain import SpawnDenied
 from tests.universes import UNIVERSES, Universe, models, tried
 
 
 def attributed(
-    before: dict[str, str], after: dict[str, str]
+    before: dict[str, str],
+    after: dict[str, str],
+    load: Callable[[Tree], Workspace] = load_tree,
 ) -> tuple[Edits, list[EditEffect], list[Change]]:
     trees = Memory(before), Memory(after)
     sides = load_tree(trees[0]), load_tree(trees[1])
     files = changed_files((trees[0], sides[0]), (trees[1], sides[1]))
     diff = diff_workspaces(*sides, files=files)
     edits = Edits(*trees, files)
-    return edits, effects_of_edits(diff, sides, edits, load_tree), list(diff.changes)
+    return edits, effects_of_edits(diff, sides, edits, load), list(diff.changes)
 
 
 def texts(edit: TextEdit) -> tuple[str, str]:
@@ -85,6 +91,88 @@ def test_tools_of_one_list_that_change_alike_are_told_together() -> None:
     assert {edits for edits in told(before, after) if ("", "Edit") not in edits} == {
         (("", "mcp__s__b"), ("", "mcp__s__a"))
     }
+
+
+def test_a_list_of_lines_that_gives_way_to_another_is_two_edits() -> None:
+    agent = "---\nname: explorer\ndescription: x\n{}---\n"
+    before = "tools:\n  - Glob\n  - Grep\n  - Read\n"
+    after = "disallowedTools:\n  - Edit\n  - Write\n  - Bash\n"
+    files = [{".claude/agents/explorer.md": agent.format(tools)} for tools in (before, after)]
+    edits, _, _ = attributed(*files)
+    assert [*map(texts, edits.all)] == [(before[:-1], ""), ("", after[:-1])]
+
+
+def test_an_item_of_a_list_of_lines_has_the_key_of_the_list() -> None:
+    agent = "---\nname: explorer\ndescription: x\ntools:\n- Read\n{}---\n"
+    files = [{".claude/agents/explorer.md": agent.format(more)} for more in ("", "- Edit\n")]
+    (edit,) = attributed(*files)[0].all
+    assert (edit.key, texts(edit)) == ("tools", ("", "Edit"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_one"),
+    [
+        ("Bash(git diff *)", "Bash(git *)", True),
+        ("Read(.env)", "Edit(.env)", True),
+        ("Bash", "Bash(git *)", True),
+        ("Bash(mypy clone --format)", "Bash(yarn * log --global graph)", False),
+        ("Bash(ls)", "Bash(rm)", False),
+        ("Glob", "Read", False),
+    ],
+)
+def test_a_rule_becomes_another_if_most_letters_of_it_stay(
+    old: str, new: str, *, is_one: bool
+) -> None:
+    edits, _, _ = attributed(project([old], [], "Read"), project([new], [], "Read"))
+    assert len(edits.all) == (1 if is_one else 2)
+
+
+def test_what_differs_in_a_notation_is_as_small_as_its_items() -> None:
+    team = """root main
+agent main {{
+    allow Read, Bash({} *), Task
+    limit turns 5, depth {}
+}}
+{}"""
+    before = {"t.policy": team.format("git diff", 1, "")}
+    after = {"t.policy": team.format("git", 2, "agent b {\n    allow Read\n}\n")}
+    edits = Edits(Memory(before), Memory(after), [FileChange("t.policy", "policy", "read")])
+    assert [*map(texts, edits.all)] == [
+        ("Bash(git diff *)", "Bash(git *)"),
+        ("depth 1", "depth 2"),
+        ("", "agent b {\n    allow Read\n}"),
+    ]
+    for edit in edits.all:
+        text = edits.without(frozenset({edit})).read("t.policy").decode()
+        assert text.count(",") == 3
+        parse_notation(Source("t.policy", text))
+
+
+def test_an_edit_by_which_a_decision_stays_as_it_is_is_not_told_with_another() -> None:
+    before = project([], [], "Read, Bash")
+    after = project(["Bash(make *)"], [], "Read, Bash")
+    path = ".claude/agents/explorer.md"
+    before[path] = before[path].replace("tools: Read, Bash\n", "")
+    found = told(before, after)
+    assert found[("", '"Bash(make *)"'),] == {"Bash", "Monitor"}
+    assert not any(len(edits) > 1 and "Bash" in tools for edits, tools in found.items())
+
+
+def test_many_edits_are_tried_together() -> None:
+    rules = [f"Bash(make {name} *)" for name in "abcdefghijklmnopqrstuvwxyz"]
+    before, after = (
+        project(allow, deny, "Read") for allow, deny in (([], rules[:13]), (rules, []))
+    )
+    loads = 0
+
+    def load(tree: Tree) -> Workspace:
+        nonlocal loads
+        loads += 1
+        return load_tree(tree)
+
+    _, effects, _ = attributed(before, after, load)
+    assert {len(effect.edits) for effect in effects} == {1, 2}
+    assert loads < 30
 
 
 def test_an_edit_that_undoes_a_change_alone_is_not_told_with_another() -> None:

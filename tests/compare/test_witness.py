@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from policy.analysis.attribution import EditEffect
 from policy.analysis.diff import Change, diff_workspaces
-from policy.analysis.edits import EditEffect
 from policy.cli.report.changes import change_rows
 from policy.cli.report.words import call_text
 from policy.compare.witness import is_ordinary

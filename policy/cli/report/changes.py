@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+from policy.analysis.attribution import EditEffect
 from policy.analysis.diff import Change
-from policy.analysis.edits import EditEffect, TextEdit
+from policy.analysis.edits import TextEdit
 from policy.analysis.review import Classes
 from policy.cli.report.as_json import Object
 from policy.cli.report.document import Ink, Text, joined

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from policy.core import expressions as re
@@ -234,6 +235,7 @@ def looks_like_agent(source: Source, *, certainly: bool = False) -> bool:
 _SKIPPED: Final = "the host leaves the file out, so there is no such agent"
 
 
+@lru_cache(maxsize=512)  # a diff reads the same text many times
 def read_agent(
     source: Source, *, plugin: bool = False, unnamed: str = ""
 ) -> tuple[Definition | None, list[Finding]]:

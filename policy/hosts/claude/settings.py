@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from policy.core import expressions as re
@@ -125,6 +126,7 @@ def is_ignored(scope: str, mode: str | None) -> bool:
     return scope in OF_PROJECT and mode in ("auto", "bypassPermissions")
 
 
+@lru_cache(maxsize=512)  # a diff reads the same text many times
 def read_settings(source: Source, scope: str) -> Settings:
     """Return the settings of *source*, with its mistakes as findings."""
     if not source.text.strip():

@@ -6,6 +6,7 @@ and `disallowed-tools` denies calls. Invoking a skill with either is asked for.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from policy.core.errors import PolicyError
@@ -49,6 +50,7 @@ def looks_like_skill(source: Source) -> bool:
     return any(f"\n{key}:" in header for key in _LISTS)
 
 
+@lru_cache(maxsize=512)  # a diff reads the same text many times
 def read_skill(name: str, source: Source, *, command: bool = False) -> Skill:
     """Return the skill or *command*; one whose front matter has no end is asked for."""
     try:

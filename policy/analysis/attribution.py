@@ -1,0 +1,353 @@
+"""Which edits make a change: few edits without which it is gone.
+
+For each chain of a change, sets of edits are tried, the likeliest first: the edits of the rules
+that decide, what made other changes, the edits in the files of the agents, both, all. To try a set
+is to load the new files again with these edits taken back, and to decide the call. The first set
+that undoes the change is made smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from typing import Final
+
+from policy.analysis.diff import Change, Diff, Names, without
+from policy.analysis.edits import Edits, TextEdit
+from policy.analysis.reach.worklist import Chains
+from policy.compare.tables import decided
+from policy.compare.witness import Difference
+from policy.core.decision import Reason
+from policy.core.effect import Effect
+from policy.core.source import Place
+from policy.core.values import evolve, frozen
+from policy.files.opening import is_unreadable
+from policy.files.trees import Tree
+from policy.hosts.project import Project
+from policy.hosts.workspace import Workspace
+from policy.tables.chain import Chain, SpawnDenied
+from policy.tables.table import Table
+
+# The most sets of edits that are tried one by one; more are tried several at once.
+_FEW: Final = 8
+
+# The most edits of a set of which each is tried alone.
+_MOST_ALONE: Final = 60
+
+# The most trees that a search loads. After that, edits are reported together, needed or not.
+_MOST_LOADED: Final = 120
+
+_Set = frozenset[TextEdit]
+_NONE: _Set = frozenset()
+
+
+@frozen(eq=False)
+class EditEffect:
+    """Edits that are needed together, and the changes that they make."""
+
+    # Without them the changes are gone; none where no edit of a text explains them.
+    edits: tuple[TextEdit, ...]
+    changes: tuple[Change, ...]  # what they make, each with the chains of which they make it
+
+    @property
+    def widened(self) -> bool:
+        """Whether they grant more somewhere."""
+        return any(change.widened for change in self.changes)
+
+
+def effects_of_edits(
+    diff: Diff, sides: tuple[Workspace, Workspace], edits: Edits, load: Callable[[Tree], Workspace]
+) -> list[EditEffect]:
+    """Return the changes of *diff* by the edits that make them; *load* reads trees as before."""
+    search = _Search(sides, edits, load)
+    cases = [search.case(change, names) for change in diff.changes for names in change.chains]
+    search.try_together(cases)
+    found: dict[_Set, dict[int, list[_Case]]] = {}
+    for case in cases:
+        of_change = found.setdefault(search.making(case), {})
+        of_change.setdefault(id(case.change), []).append(case)
+    order = {edit: number for number, edit in enumerate(edits.all)}
+    rest = [edit for edit in edits.all if edit not in _NONE.union(*found)]
+    effects = []
+    for making, by_change in found.items():
+        changes = [search.change_in(some) for some in by_change.values()]
+        (first, *_), *_ = by_change.values()
+        together = {*making, *search.of_same_list(making, first, rest)}
+        effects.append(EditEffect(tuple(sorted(together, key=order.__getitem__)), tuple(changes)))
+    return sorted(
+        effects, key=lambda one: (not one.widened, [order[e] for e in one.edits] or [len(order)])
+    )
+
+
+@frozen(eq=False)
+class _Case:
+    """A change in one chain."""
+
+    change: Change
+    names: Names
+    reading: str  # the first in which the chain has the change; "" if none is found
+
+    @property
+    def is_start(self) -> bool:
+        """Whether the chain itself came or went."""
+        return self.change.what != "rule"
+
+
+class _State:
+    """The files with some edits taken back, and what their chains decide."""
+
+    def __init__(self, workspace: Workspace, known: Sequence[Project]) -> None:
+        self._workspace = workspace
+        self._known = known  # the projects that may be missing here
+        self.project = cache(self._project)
+        self._chains: dict[tuple[str, str], Chains] = {}
+
+    def _project(self, title: str) -> Project | None:
+        """Return the project called *title*, or the host's defaults there if it has no files."""
+        named = (project for project in self._workspace.projects if project.title == title)
+        bare = (without(p, self._workspace) for p in self._known if p.title == title)
+        return next(named, None) or next(bare, None)
+
+    def chain(self, case: _Case) -> Chain | None:
+        """Return the chain of a case; None where there is no such chain."""
+        project = self.project(case.change.project)
+        if project is None:
+            return None
+        made = Chains(project.reading(case.reading))
+        chains = self._chains.setdefault((project.title, case.reading), made)
+        with suppress(SpawnDenied):
+            return chains.chain(case.names)
+        return None
+
+    def effect(self, case: _Case) -> Effect | None:
+        """Return the effect for the call of a case; None where there is no such chain."""
+        chain, difference = self.chain(case), case.change.difference
+        if not case.is_start:
+            call = difference.tool, difference.call
+            return chain.table.decide(*call).effect if chain else None
+        project = self.project(case.change.project)
+        if chain is None or project is None or case.names[0] not in project.all_starts:
+            return Effect.DENY
+        if len(case.names) == 1:
+            return Effect.ALLOW
+        above = Chain(chain.links[:-1], chain.reading)
+        return above.most_starting(case.names[-1])[2].effect
+
+
+class _Search:
+    """Searches for the edits that make a change."""
+
+    def __init__(
+        self, sides: tuple[Workspace, Workspace], edits: Edits, load: Callable[[Tree], Workspace]
+    ) -> None:
+        self._edits = edits
+        self._load = load
+        self._projects = [project for side in sides for project in side.projects]
+        self._sides = [_State(side, self._projects) for side in sides]
+        self._unreadable = {each for side in sides for each in _unreadable(side)}
+        self._loads = 0
+        self._state = cache(self._loaded)
+        # The edits that cover a place of the old (0) or new (1) text.
+        self._covering = cache(
+            lambda side, place: frozenset(one for one in edits.all if one.covers(side, place))
+        )
+        self._of_agents = cache(self._edits_of_agents)
+        self._verified: dict[_Case, _Set] = {}
+        # What made some change, the last that was met behind the others.
+        self._recent: dict[_Set, None] = {}
+
+    def case(self, change: Change, names: Names) -> _Case:
+        """Return a change in the chain *names*."""
+        for reading in change.readings:
+            case = _Case(change, names, reading)
+            if tuple(side.effect(case) for side in self._sides) == change.difference.effects:
+                return case
+        return _Case(change, names, "")
+
+    def change_in(self, cases: Sequence[_Case]) -> Change:
+        """Return the change of *cases* in their chains alone, as the first of these decides it."""
+        first, *others = cases
+        found = evolve(first.change, chain=first.names, also=tuple(case.names for case in others))
+        tables = self._tables(first) if first.names != first.change.chain else None
+        return evolve(found, difference=decided(*tables, found.difference)) if tables else found
+
+    def making(self, case: _Case) -> _Set:
+        """Return few edits without which a case is as before the change; none if none are found."""
+        found = self._verified.get(case, _NONE)
+        if not found and case.reading:
+            of_rules = self._deciding(case)
+            of_agents = self._of_agents(case.change.project, case.names)
+            recent, every = [*self._recent][: -_FEW - 1 : -1], frozenset(self._edits.all)
+            candidates = (of_rules, *recent, of_agents, of_rules | of_agents, every)
+            undone = partial(self._is_undone, case)
+            found = self._needed(case, next((s for s in candidates if s and undone(s)), _NONE))
+        if found:
+            self._recent.pop(found, None)
+            self._recent[found] = None
+        return found
+
+    def _needed(self, case: _Case, edits: _Set) -> _Set:
+        """Return those of *edits* that a case needs: each of them, and together they undo it.
+
+        Where that is not so, halves, quarters and so on are left out while the rest suffices, as
+        long as few files were loaded.
+        """
+        left = [edit for edit in self._edits.all if edit in edits]
+        if 1 < len(left) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
+            alone = ((edit, self._state(frozenset({edit}))) for edit in left)
+            needed = frozenset(edit for edit, state in alone if _is_other(case, state))
+            if needed and self._is_undone(case, needed):
+                return needed
+        size = len(left)
+        while size > 1 and self._loads <= _MOST_LOADED:
+            size = (size + 1) // 2
+            for start in range(0, len(left), size)[::-1]:
+                rest = [*left[:start], *left[start + size :]]
+                if rest and self._is_undone(case, frozenset(rest)):
+                    left = rest
+        return frozenset(left)
+
+    def try_together(self, cases: Sequence[_Case]) -> None:
+        """Try the edits of the rules that decide, for many cases with few loads."""
+        single: dict[_Set, list[_Case]] = {}
+        for case in cases:
+            for edit in self._deciding(case):
+                single.setdefault(frozenset({edit}), []).append(case)
+        if len(single) <= _FEW:
+            return
+        needed, undoing = self._passing(single, _is_other, _is_before)
+        several: dict[_Set, list[_Case]] = {}
+        for case, edits in needed.items():
+            if len(edits) > 1:
+                several.setdefault(edits, []).append(case)
+            elif edits == undoing.get(case):
+                self._verified[case] = edits
+        if len(several) > _FEW:
+            self._verified |= self._passing(several, _is_before)[0]
+
+    def _passing(
+        self, by_edits: dict[_Set, list[_Case]], *tests: Callable[[_Case, _State | None], bool]
+    ) -> list[dict[_Case, _Set]]:
+        """Return for each test the edits without which a case passes it, of sets and their cases.
+
+        Trying each set alone would load all files once for each. This is a group test: set *n* is
+        taken back in the rounds that the bits of *n* name. If a case passes in all of them, and
+        they have only that set in common, it passes without the set.
+        """
+        common = dict.fromkeys(by_edits, frozenset(self._edits.all))
+        passing = [dict(by_edits) for _ in tests]
+        for bit in range((len(by_edits) - 1).bit_length()):
+            for half in (0, 1):
+                together = [each for n, each in enumerate(by_edits) if n >> bit & 1 == half]
+                taken_back = _NONE.union(*together)
+                # Not kept: it takes as much memory as the trees that are compared.
+                state = self._loaded(taken_back)
+                for each in together:
+                    common[each] &= taken_back
+                    for test, left in zip(tests, passing, strict=True):
+                        left[each] = [case for case in left[each] if test(case, state)]
+        found: list[dict[_Case, _Set]] = []
+        for left in passing:
+            edits: dict[_Case, _Set] = {}
+            for each, passed in left.items():
+                for case in passed if common[each] == each else ():
+                    edits[case] = edits.get(case, _NONE) | each
+            found.append(edits)
+        return found
+
+    def of_same_list(self, making: _Set, case: _Case, rest: Iterable[TextEdit]) -> list[TextEdit]:
+        """Return those of *rest* that change other tools of a list as the one of *making* does."""
+        first, *others = making or [None]
+        if first is None or others or not first.tool or not (tables := self._tables(case)):
+            return []
+        difference = case.change.difference
+        return [
+            edit
+            for edit in rest
+            if edit.tool
+            and (edit.files, edit.key, edit.added is None)
+            == (first.files, first.key, first.added is None)
+            and decided(*tables, evolve(difference, tool=edit.tool)).effects == difference.effects
+        ]
+
+    def _tables(self, case: _Case) -> tuple[Table, Table] | None:
+        """Return the tables of the last agent on both sides, for a change of rules."""
+        if case.is_start or not case.reading:
+            return None
+        old, new = (side.chain(case) for side in self._sides)
+        return (old.table, new.table) if old and new else None
+
+    def _deciding(self, case: _Case) -> _Set:
+        """Return the edits of the rules that decide a case.
+
+        If none of these was edited, those of its tool in the lists of the agents.
+        """
+        if not case.reading:
+            return _NONE
+        difference, tables = case.change.difference, self._tables(case)
+        places = _places_in(tables, difference) if tables else _places(difference)
+        of_rules = _NONE.union(*(self._covering(*place) for place in places))
+        of_agents = self._of_agents(case.change.project, case.names)
+        return of_rules or frozenset(edit for edit in of_agents if edit.tool == difference.tool)
+
+    def _edits_of_agents(self, title: str, names: Names) -> _Set:
+        """Return the edits in the files that define the agents of a chain."""
+        projects = filter(None, (side.project(title) for side in self._sides))
+        agents = [project.agents.get(name) for project in projects for name in names]
+        files = {agent.place.file for agent in agents if agent and agent.place}
+        return frozenset(each for each in self._edits.all if not files.isdisjoint(each.files))
+
+    def _is_undone(self, case: _Case, edits: _Set) -> bool:
+        """Return whether a case is as before the change without *edits*."""
+        return _is_before(case, self._state(edits))
+
+    def _loaded(self, edits: _Set) -> _State | None:
+        """Return the state without *edits*; None if that makes files unreadable."""
+        self._loads += 1
+        workspace = self._load(self._edits.without(edits))
+        is_readable = self._unreadable.issuperset(_unreadable(workspace))
+        return _State(workspace, self._projects) if is_readable else None
+
+
+def _is_before(case: _Case, state: _State | None) -> bool:
+    return state is not None and state.effect(case) is case.change.difference.before.effect
+
+
+def _is_other(case: _Case, state: _State | None) -> bool:
+    return state is not None and state.effect(case) is not case.change.difference.after.effect
+
+
+# The side of a text, 0 for the old and 1 for the new, and a place in it.
+_Placed = tuple[int, Place | None]
+
+
+def _places(difference: Difference) -> Iterator[_Placed]:
+    """Yield the places of the rules that both decisions name."""
+    for side, decision in enumerate((difference.before, difference.after)):
+        for because in decision.because:
+            yield side, because.place
+
+
+def _places_in(tables: Collection[Table], difference: Difference) -> Iterator[_Placed]:
+    """Yield the places of the rules by which a side grants less, and of others of their agents."""
+    said = [
+        (side, part.links, part.rules.row(difference.tool).outcome(difference.call))
+        for side, table in enumerate(tables)
+        for part in table.use.parts
+    ]
+    most = max(difference.effects)
+    # A limit of depth is no rule of the agent whose limit it is.
+    held = {
+        link
+        for _, links, one in said
+        if one.effect < most and one.reason is not Reason.DEPTH
+        for link in links
+    }
+    for side, links, one in said:
+        if one.effect < most or not held.isdisjoint(links):
+            yield from ((side, entry.place) for entry in one.entries)
+
+
+def _unreadable(workspace: Workspace) -> set[tuple[str, str]]:
+    return {(f.code, f.place.file) for f in workspace.findings if is_unreadable(f)}
