@@ -8,7 +8,7 @@ that undoes the change is made smaller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from typing import Final
@@ -18,7 +18,6 @@ from policy.analysis.edits import Edits, TextEdit
 from policy.analysis.reach.worklist import Chains
 from policy.compare.tables import decided
 from policy.compare.witness import Difference
-from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.core.values import evolve, frozen
@@ -72,7 +71,7 @@ def effects_of_edits(
     effects = []
     for making, by_change in found.items():
         changes = [search.change_in(some) for some in by_change.values()]
-        (first, *_), *_ = by_change.values()
+        first = next(iter(by_change.values()))[0]
         together = {*making, *search.of_same_list(making, first, rest)}
         effects.append(EditEffect(tuple(sorted(together, key=order.__getitem__)), tuple(changes)))
     return sorted(
@@ -87,6 +86,8 @@ class _Case:
     change: Change
     names: Names
     reading: str  # the first in which the chain has the change; "" if none is found
+    before: Effect  # what the call got
+    after: Effect  # what it gets
 
     @property
     def is_start(self) -> bool:
@@ -159,11 +160,12 @@ class _Search:
 
     def case(self, change: Change, names: Names) -> _Case:
         """Return a change in the chain *names*."""
+        effects = change.difference.effects
         for reading in change.readings:
-            case = _Case(change, names, reading)
-            if tuple(side.effect(case) for side in self._sides) == change.difference.effects:
+            case = _Case(change, names, reading, *effects)
+            if tuple(side.effect(case) for side in self._sides) == effects:
                 return case
-        return _Case(change, names, "")
+        return _Case(change, names, "", *effects)
 
     def change_in(self, cases: Sequence[_Case]) -> Change:
         """Return the change of *cases* in their chains alone, as the first of these decides it."""
@@ -188,15 +190,17 @@ class _Search:
         return found
 
     def _needed(self, case: _Case, edits: _Set) -> _Set:
-        """Return those of *edits* that a case needs: each of them, and together they undo it.
+        """Return those of *edits* that a case needs, if they undo it together.
 
-        Where that is not so, halves, quarters and so on are left out while the rest suffices, as
-        long as few files were loaded.
+        It needs those without which it is decided in another way, and rules that deny or ask by its
+        decisions. Where these are not enough, halves, quarters and so on are left out while the
+        rest suffices, as long as few files were loaded.
         """
         left = [edit for edit in self._edits.all if edit in edits]
         if 1 < len(left) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
             alone = ((edit, self._state(frozenset({edit}))) for edit in left)
-            needed = frozenset(edit for edit, state in alone if _is_other(case, state))
+            needed = edits & self._naming(case)
+            needed |= {e for e, state in alone if state and state.effect(case) is not case.after}
             if needed and self._is_undone(case, needed):
                 return needed
         size = len(left)
@@ -216,28 +220,33 @@ class _Search:
                 single.setdefault(frozenset({edit}), []).append(case)
         if len(single) <= _FEW:
             return
-        needed, undoing = self._passing(single, _is_other, _is_before)
+        needed: dict[_Case, _Set] = {}
+        alone: dict[_Case, _Set] = {}
+        for (edits, case), effects in self._effects_in_rounds(single).items():
+            if case.after not in effects:
+                needed[case] = needed.get(case, self._naming(case)) | edits
+            if effects == {case.before}:
+                alone[case] = edits
+        self._verified = {case: edits for case, edits in alone.items() if edits == needed[case]}
         several: dict[_Set, list[_Case]] = {}
-        for case, edits in needed.items():
-            if len(edits) > 1:
-                several.setdefault(edits, []).append(case)
-            elif edits == undoing.get(case):
+        for case in needed.keys() - self._verified.keys():
+            several.setdefault(needed[case], []).append(case)
+        for (edits, case), effects in self._effects_in_rounds(several).items():
+            if effects == {case.before}:
                 self._verified[case] = edits
-        if len(several) > _FEW:
-            self._verified |= self._passing(several, _is_before)[0]
 
-    def _passing(
-        self, by_edits: dict[_Set, list[_Case]], *tests: Callable[[_Case, _State | None], bool]
-    ) -> list[dict[_Case, _Set]]:
-        """Return for each test the edits without which a case passes it, of sets and their cases.
+    def _effects_in_rounds(
+        self, by_edits: dict[_Set, list[_Case]]
+    ) -> dict[tuple[_Set, _Case], set[Effect | None]]:
+        """Return what cases get without sets of edits; without those that the rounds do not tell.
 
         Trying each set alone would load all files once for each. This is a group test: set *n* is
-        taken back in the rounds that the bits of *n* name. If a case passes in all of them, and
-        they have only that set in common, it passes without the set.
+        taken back in the rounds that the bits of *n* name. If these have only that set in common,
+        what the case gets in all of them is due to the set.
         """
         common = dict.fromkeys(by_edits, frozenset(self._edits.all))
-        passing = [dict(by_edits) for _ in tests]
-        for bit in range((len(by_edits) - 1).bit_length()):
+        found: dict[tuple[_Set, _Case], set[Effect | None]] = {}
+        for bit in range((len(by_edits) - 1).bit_length() if len(by_edits) > _FEW else 0):
             for half in (0, 1):
                 together = [each for n, each in enumerate(by_edits) if n >> bit & 1 == half]
                 taken_back = _NONE.union(*together)
@@ -245,16 +254,10 @@ class _Search:
                 state = self._loaded(taken_back)
                 for each in together:
                     common[each] &= taken_back
-                    for test, left in zip(tests, passing, strict=True):
-                        left[each] = [case for case in left[each] if test(case, state)]
-        found: list[dict[_Case, _Set]] = []
-        for left in passing:
-            edits: dict[_Case, _Set] = {}
-            for each, passed in left.items():
-                for case in passed if common[each] == each else ():
-                    edits[case] = edits.get(case, _NONE) | each
-            found.append(edits)
-        return found
+                    for case in by_edits[each]:
+                        effect = state.effect(case) if state else case.after
+                        found.setdefault((each, case), set()).add(effect)
+        return {key: effects for key, effects in found.items() if common[key[0]] == key[0]}
 
     def of_same_list(self, making: _Set, case: _Case, rest: Iterable[TextEdit]) -> list[TextEdit]:
         """Return those of *rest* that change other tools of a list as the one of *making* does."""
@@ -279,17 +282,28 @@ class _Search:
         return (old.table, new.table) if old and new else None
 
     def _deciding(self, case: _Case) -> _Set:
-        """Return the edits of the rules that decide a case.
+        """Return the edits of the rules that count for a case.
 
         If none of these was edited, those of its tool in the lists of the agents.
         """
         if not case.reading:
             return _NONE
-        difference, tables = case.change.difference, self._tables(case)
-        places = _places_in(tables, difference) if tables else _places(difference)
-        of_rules = _NONE.union(*(self._covering(*place) for place in places))
+        difference = case.change.difference
+        found = self._covering_all(_named(difference))
+        for side, table in enumerate(self._tables(case) or ()):
+            for part in table.use.parts:
+                outcome = part.rules.row(difference.tool).outcome(difference.call)
+                found |= self._covering_all((side, entry.place) for entry in outcome.entries)
         of_agents = self._of_agents(case.change.project, case.names)
-        return of_rules or frozenset(edit for edit in of_agents if edit.tool == difference.tool)
+        return found or frozenset(edit for edit in of_agents if edit.tool == difference.tool)
+
+    def _naming(self, case: _Case) -> _Set:
+        """Return the edits of the rules that deny or ask by a decision of a case."""
+        return self._covering_all(_named(case.change.difference, but=Effect.ALLOW))
+
+    def _covering_all(self, places: Iterable[tuple[int, Place | None]]) -> _Set:
+        """Return the edits that cover *places* of the old (0) or new (1) text."""
+        return _NONE.union(*(self._covering(*place) for place in places))
 
     def _edits_of_agents(self, title: str, names: Names) -> _Set:
         """Return the edits in the files that define the agents of a chain."""
@@ -300,7 +314,8 @@ class _Search:
 
     def _is_undone(self, case: _Case, edits: _Set) -> bool:
         """Return whether a case is as before the change without *edits*."""
-        return _is_before(case, self._state(edits))
+        state = self._state(edits)
+        return state is not None and state.effect(case) is case.before
 
     def _loaded(self, edits: _Set) -> _State | None:
         """Return the state without *edits*; None if that makes files unreadable."""
@@ -310,43 +325,10 @@ class _Search:
         return _State(workspace, self._projects) if is_readable else None
 
 
-def _is_before(case: _Case, state: _State | None) -> bool:
-    return state is not None and state.effect(case) is case.change.difference.before.effect
-
-
-def _is_other(case: _Case, state: _State | None) -> bool:
-    return state is not None and state.effect(case) is not case.change.difference.after.effect
-
-
-# The side of a text, 0 for the old and 1 for the new, and a place in it.
-_Placed = tuple[int, Place | None]
-
-
-def _places(difference: Difference) -> Iterator[_Placed]:
-    """Yield the places of the rules that both decisions name."""
+def _named(difference: Difference, but: Effect | None = None) -> Iterator[tuple[int, Place | None]]:
+    """Yield the side and place of the rules that both decisions name, *but* those of an effect."""
     for side, decision in enumerate((difference.before, difference.after)):
-        for because in decision.because:
-            yield side, because.place
-
-
-def _places_in(tables: Collection[Table], difference: Difference) -> Iterator[_Placed]:
-    """Yield the places of the rules by which a side grants less, and of others of their agents."""
-    said = [
-        (side, part.links, part.rules.row(difference.tool).outcome(difference.call))
-        for side, table in enumerate(tables)
-        for part in table.use.parts
-    ]
-    most = max(difference.effects)
-    # A limit of depth is no rule of the agent whose limit it is.
-    held = {
-        link
-        for _, links, one in said
-        if one.effect < most and one.reason is not Reason.DEPTH
-        for link in links
-    }
-    for side, links, one in said:
-        if one.effect < most or not held.isdisjoint(links):
-            yield from ((side, entry.place) for entry in one.entries)
+        yield from ((side, each.place) for each in decision.because if each.effect is not but)
 
 
 def _unreadable(workspace: Workspace) -> set[tuple[str, str]]:

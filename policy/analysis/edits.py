@@ -315,9 +315,8 @@ def _items(part: _Part) -> list[_Part]:
         if mark == ",":
             texts.append("")
     key = re.search(r"\w[\w-]*", line[:start])
-    around = line[:start], line[end:]
-    roles = "", "item", ""
-    return part.cut([around[0], *texts, around[1]], roles, key[0] if key else part.key)
+    texts = [line[:start], *texts, line[end:]]
+    return part.cut(texts, ("", "item", ""), key[0] if key else part.key)
 
 
 _JSON_TOKEN: Final = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s"\[\]{},:]+|")|\s+')

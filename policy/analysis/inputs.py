@@ -191,7 +191,8 @@ def load_sides(names: Iterable[str], hosts: Hosts) -> tuple[InputTree, InputTree
     was, now = ([each.host for each in side.workspace.projects] for side in (one, other))
     if all(is_file) and was == now and len(was) == 1:
         (name,), (place,) = one.tree.paths(), other.tree.paths()
-        tree = Overlay(other.tree, {place: one.tree.read(name)}, one.tree.label)
+        label = one.tree.label
+        tree = Overlay(other.tree, {place: one.tree.read(name)}, label, {place: label})
         return read(tree, hosts, empty=True), other
     return one, other
 

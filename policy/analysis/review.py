@@ -24,6 +24,7 @@ from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Source
 from policy.core.values import evolve, field, frozen
+from policy.files.opening import Overlay
 from policy.files.trees import Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
@@ -253,6 +254,8 @@ class DiffReport:
     rules: tuple[Sequence[Rule], Sequence[Rule]] = ((), ())
     # The edits of rules without which every call is decided the same.
     idle: frozenset[TextEdit] = frozenset()
+    # Files of the new side -> those that were there on the old side, if these have other names.
+    old_names: Mapping[str, str] = field(factory=dict)
     classes: Mapping[str, Classes] = field(factory=dict)  # project -> class of tools -> tools
     grants: Granted = field(factory=dict)  # the tables of added and removed agents
     # Project -> the edges of its spawn graph that came and went.
@@ -276,6 +279,11 @@ class DiffReport:
         making = {edit for effect in self.effects for edit in effect.edits}
         rest = (edit for edit in self.edits if edit not in making)
         return [edit for edit in rest if any(self.rules_of(edit, side) for side in (0, 1))]
+
+    @property
+    def is_untried(self) -> bool:
+        """Whether the other edits change something together, and are too many to try each."""
+        return not self.idle and len(self.others) > _MOST
 
     def effect(self, file: FileChange) -> str:
         """Return the effect of a file that differs, one of `FILE_EFFECTS`."""
@@ -340,6 +348,7 @@ def review(
         tuple(edits.all),
         tuple(effects_of_edits(diff, workspaces, edits, load)),
         changed_rules(old, new),
+        old_names=trees[0].names if isinstance(trees[0], Overlay) else {},
         classes={each.title: each.tool_classes for each in (*old.projects, *new.projects)},
         grants=_grants(diff, old, new),
         spawns=spawn_changes(old, new),

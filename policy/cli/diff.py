@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -104,63 +104,81 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 def blocks(report: DiffReport, most: int | None) -> list[doc.Block]:
     """Return the screen: the changes of each edit, those that grant more first; findings; files."""
-    found: list[doc.Block] = [doc.Paragraph(summary(report), "strong")]
-    found += _files(report, ("error", "unread"), most and _LEAST)
+    others = [kind for kind in FILE_EFFECTS[2:] if kind != "decisions" or most is None]
+    found: list[doc.Block] = [
+        doc.Paragraph(summary(report), "strong"),
+        *_files(report, ("error", "unread"), most and _LEAST),
+        *_changing(report, most),
+        *_section("limits that changed", [*map(_limit_item, report.limits)], most),
+        *_beyond(report, most),
+        *_findings(report, most),
+        *_not_changing(report, most),
+        *_starts(report, most),
+        *_files(report, others, most),
+    ]
+    if not report.diff.exact:
+        why = f"not exact: more calls may be decided differently ({reasons(report.diff.why)})"
+        found.append(doc.Paragraph(why, "warning"))
+    return found
+
+
+def _changing(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
+    """Yield the sections of the edits that widen, and of those that narrow."""
     grave = sentences()["first"]["codes"]
     places = [finding.place for finding in report.findings if finding.code in grave]
 
-    def is_risky(effect: EditEffect) -> bool:
-        return any(edit.covers(1, place) for edit in effect.edits for place in places)
+    def order(effect: EditEffect) -> tuple[bool, ...]:
+        # What the host enforces comes before what files declare in vain.
+        is_risky = any(edit.covers(1, place) for edit in effect.edits for place in places)
+        return is_declared_only(effect.changes), not is_risky, len(effect.edits) > 1
 
     number, room = 0, most
     for title, role, widened in (("widens", "widened", True), ("narrows", "narrowed", False)):
-        effects = [effect for effect in report.effects if effect.widened is widened]
-        # What the host enforces comes before what files declare in vain.
-        effects.sort(
-            key=lambda one: (is_declared_only(one.changes), not is_risky(one), len(one.edits) > 1)
-        )
+        effects = sorted((e for e in report.effects if e.widened is widened), key=order)
         groups = _alike(report, effects) if most else [[effect] for effect in effects]
-        real = [group for group in groups if not is_declared_only(group[0].changes)]
-        few = most is None or len(groups) - len(real) <= _LEAST
-        shown = (groups if few or not real else real)[:room]
+        shown = groups[:room]
         items = [_effects_item(report, group, n, most) for n, group in enumerate(shown, number + 1)]
         number += len(items)
-        hidden = [effect for group in groups if group not in shown for effect in group]
+        hidden = [effect for group in groups[len(shown) :] for effect in group]
         are_single = all(len(effect.edits) == 1 for effect in hidden)
         left = doc.more(len(hidden), "edits" if are_single else "causes")
-        found += [doc.Section(doc.Ink(title, role), (*items, *left))] if items else []
+        if items:
+            yield doc.Section(doc.Ink(title, role), (*items, *left))
         room = most and max(most - number, _LEAST)
-    found += _section("limits that changed", [*map(_limit_item, report.limits)], most)
-    found += _beyond(report, most)
-    if report.findings:
-        title = f"findings that came with the change ({len(report.findings):,})"
-        full = [f for f in report.findings if most is None or f.severity is Severity.ERROR]
-        rest = [finding for finding in report.findings if finding not in full]
-        told = (*findings_blocks(full, most), *finding_lines(rest, most or 0))
-        found.append(doc.Section(title, told))
+
+
+def _findings(report: DiffReport, most: int | None) -> list[doc.Block]:
+    """Return the section of new findings; of many errors alone are shown with their text."""
+    full = [f for f in report.findings if most is None or f.severity is Severity.ERROR]
+    rest = [finding for finding in report.findings if finding not in full]
+    told = (*findings_blocks(full, most), *finding_lines(rest, most or 0))
+    title = f"findings that came with the change ({len(report.findings):,})"
+    return [doc.Section(title, told)] if report.findings else []
+
+
+def _not_changing(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
+    """Yield the sections of the edits of rules that change nothing by themselves."""
     elsewhere = ", or in another permission mode" if report.modes else ""
-    for title, is_idle in (
-        (f"changes something only together with other edits{elsewhere}", False),
-        ("without effect", True),
-    ):
+    together = f"changes something only together with other edits{elsewhere}"
+    if report.is_untried:
+        together = "not tried one by one, being many: together they change something"
+    for title, is_idle in ((together, False), ("without effect", True)):
         edits = [edit for edit in report.others if (edit in report.idle) is is_idle]
         many = most is not None and len(edits) > most
         files = doc.grouped(edits, (lambda edit: edit.place.file) if many else id)
         items = [doc.Item(edit_text(report, *some)) for some in files]
-        body = doc.listed(items, most, "files")
-        found += [doc.Section(title, body, folded=True)] if items else []
+        if items:
+            yield doc.Section(title, doc.listed(items, most, "files"), folded=True)
+
+
+def _starts(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
+    """Yield a section for each project with agents that are started otherwise."""
     for project, edges in report.spawns.items():
         first = edges[: most and 2 * most]
         graph = doc.edges_grid(doc.Edge(*edge) for edge in first)
         left = doc.more(len(edges) - len(first), "starts")
         title = f"agents of {project} that are started otherwise"
-        found.append(doc.Section(title, (graph, *left), folded=True))
-    others = [kind for kind in FILE_EFFECTS[2:] if kind != "decisions" or most is None]
-    found += _files(report, others, most)
-    if not report.diff.exact:
-        why = f"not exact: more calls may be decided differently ({reasons(report.diff.why)})"
-        found.append(doc.Paragraph(why, "warning"))
-    return found
+        yield doc.Section(title, (graph, *left), folded=True)
 
 
 def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[doc.Block]:
@@ -233,6 +251,7 @@ def _edits(report: DiffReport) -> str:
     widening, narrowing = ({e for e, widened in made if widened is does} for does in (True, False))
     idle = sum(edit in report.idle for edit in report.others)
     elsewhere = f"only {'in another permission mode' if report.modes else 'together with others'}"
+    elsewhere = "not tried one by one" if report.is_untried else elsewhere
     numbers = (
         (len(widening), ("widens", "widen")),
         (len(narrowing), ("narrows", "narrow")),
@@ -302,24 +321,26 @@ def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EAC
     lines: dict[str, dict[str, None]] = {}
     found: list[doc.Text] = []
     for edit in edits:
-        place = edit.place
+        place, is_added = edit.place, edit.added is not None
+        file = place.file if is_added else report.old_names.get(place.file, place.file)
         if edit.is_file:
-            sign = "-" if edit.added is None else "+" if edit.removed is None else "±"
-            rules = [rule for rule, *_ in report.rules_of(edit, edit.added is not None)]
+            sign = "-" if not is_added else "+" if edit.removed is None else "±"
+            rules = [rule for rule, *_ in report.rules_of(edit, is_added)]
             held = (": ", names(rules, most, "rule")) if rules else ""
-            found.append((doc.Ink(f"{sign} {place.file}", "file"), " (the whole file", held, ")"))
+            found.append((doc.Ink(f"{sign} {file}", "file"), " (the whole file", held, ")"))
             continue
         for side, span in enumerate((edit.removed, edit.added)):
             if span is None:
                 continue
             told = [(edit.key, doc.Ink(_cut(span.text), "rule"))]
             rules_ = report.rules_of(edit, side)
-            if rules_ and not edit.key and not _KEYED.match(span.text):
+            is_list = not (edit.key or _KEYED.match(span.text) or _HEAD.match(span.text))
+            if rules_ and is_list:
                 told = [(str(effect), doc.Ink(rule, "rule")) for rule, effect, _ in rules_]
                 place = rules_[0][2]
             for key, ink in told:
                 sides[side].setdefault(key, {})[ink] = None
-        lines.setdefault(place.file, {})[str(place.line)] = None
+        lines.setdefault(file, {})[str(place.line)] = None
     for side, keys in enumerate(sides):
         shown = (
             (_ink(key), doc.joined(inks, ", " if key else "; ", most)) for key, inks in keys.items()
@@ -331,6 +352,8 @@ def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EAC
     return doc.joined([*found, *([names(where, most, "file")] if where else [])], "  ")
 
 
+# An agent of our notation.
+_HEAD: Final = re.compile(r"agent \S+ \{")
 # One line that begins with the key of its list.
 _KEYED: Final = re.compile(r"\w[\w-]*:? .*\Z")
 

@@ -63,22 +63,34 @@ def blocks(
     who = f"{len(can):,} of {count(len(can) + len(cannot), 'agent')}" if can else "no agent"
     told = f"{who} can make a call of `{matcher}`"
     found: list[doc.Block] = [doc.Paragraph(told, "strong")]
-    heads: tuple[str, ...]
+    heads: tuple[str, ...] = ("", "agents", "call", "why")
+    rows = _granted(answer, most)
     if without or not answer.answers:
-        heads = ("cannot", "call", "why")
-        rows = list(_refused(answer, most))
-    else:
-        heads = ("", "agents", "call", "why")
-        rows = list(_granted(answer, most))
+        heads, rows = ("cannot", "call", "why"), _refused(answer, most)
+    told_once = _in_projects(rows) if most else list(rows)
     if len({each.project for each in (*answer.answers, *answer.refused)}) > 1:
         heads = ("project", *heads)
     else:
-        rows = [row[1:] for row in rows]
-    found += [doc.Grid(heads, tuple(rows[:most]))] if rows else []
-    found += doc.more(len(rows) - len(rows[:most]))
+        told_once = [row[1:] for row in told_once]
+    found += [doc.Grid(heads, tuple(told_once[:most]))] if told_once else []
+    found += doc.more(len(told_once) - len(told_once[:most]))
     if not answer.exact:
         told = f"not exact: others may as well ({'; '.join(answer.why)})"
         found.append(doc.Paragraph(told, "warning"))
+    return found
+
+
+def _in_projects(rows: Iterable[tuple[doc.Text, ...]]) -> list[tuple[doc.Text, ...]]:
+    """Return *rows* with those as one that differ in the project and in places of rules alone."""
+
+    def key(row: tuple[doc.Text, ...]) -> object:
+        told = (each for text in row[1:] for each in doc.pieces(text))
+        return tuple(each for each in told if isinstance(each, str) or each.role != "file")
+
+    found = []
+    for first, *others in doc.grouped(rows, key):
+        projects = names((doc.plain(row[0]) for row in (first, *others)), 2, "project")
+        found.append((projects, *first[1:]))
     return found
 
 

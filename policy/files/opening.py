@@ -24,6 +24,8 @@ class Overlay(Tree):
     tree: Tree
     contents: Mapping[str, bytes | None] = field(repr=False)
     name: str = ""  # its name in messages; "" is that of *tree*
+    # Path -> the file whose content is there, where that has another name.
+    names: Mapping[str, str] = field(factory=dict, repr=False)
 
     @property
     def label(self) -> str:

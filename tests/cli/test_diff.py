@@ -63,6 +63,32 @@ def test_two_files_of_other_names_are_compared_as_one(diff) -> None:
     assert "without effect" not in out
 
 
+def test_a_rule_that_one_of_two_files_has_alone_stands_in_that_file(diff) -> None:
+    less = "# A team.\n" + TEAM.replace(", Bash(git diff *)", "")
+    files = {"old.policy": TEAM, "new.policy": less}
+    assert "- allow Bash(git diff *) old.policy:3" in diff(files, "old.policy", "new.policy")[1]
+    assert "+ allow Bash(git diff *) old.policy:3" in diff({}, "new.policy", "old.policy")[1]
+
+
+def test_rules_of_an_agent_that_comes_are_not_told_as_those_of_another(diff) -> None:
+    old = TEAM.replace("git diff *", "git *")
+    new = TEAM + "agent b {\n    allow Edit\n}\n"
+    _, out, _ = diff({"a/t.policy": old, "b/t.policy": new}, "a", "b")
+    assert "+ agent b {… t.policy:13" in out
+    assert "allow Edit" not in out
+
+
+def test_many_edits_that_were_not_tried_alone_are_said_to_be_so(diff) -> None:
+    # Nothing is handed on, so that none of them changes anything.
+    rules = [f"Bash(make {number})" for number in range(70)]
+    old = "root main\nagent main {\n    allow Task\n    delegate Read\n}\n"
+    old += "agent b {\n    allow Read\n}\n"
+    new = old.replace("allow Read", f"allow Read, {', '.join(rules)}")
+    _, out, _ = diff({"a/t.policy": old, "b/t.policy": new}, "a", "b")
+    assert "not tried one by one, being many: together they change something + allow" in out
+    assert "only together" not in out
+
+
 def test_a_file_is_compared_with_the_file_of_its_name_among_others(diff) -> None:
     files = {"now/team.policy": TEAM, "now/b.policy": TEAM, "new/team.policy": TEAM}
     _, out, _ = diff(files, "now", "new/team.policy")
