@@ -139,9 +139,12 @@ def _changing(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
         shown = groups[:room]
         items = [_effects_item(report, group, n, most) for n, group in enumerate(shown, number + 1)]
         number += len(items)
-        hidden = [effect for group in groups[len(shown) :] for effect in group]
-        are_single = all(len(effect.edits) == 1 for effect in hidden)
-        left = doc.more(len(hidden), "edits" if are_single else "causes")
+        told, every = (
+            {edit for group in some for effect in group for edit in effect.edits}
+            for some in (shown, groups)
+        )
+        left = doc.more(len(every - told), "edits")
+        left = left or doc.more(len(groups) - len(shown), "groups of these edits")
         if items:
             yield doc.Section(doc.Ink(title, role), (*items, *left))
         room = most and max(most - number, _LEAST)

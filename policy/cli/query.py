@@ -89,7 +89,7 @@ def _in_projects(rows: Iterable[tuple[doc.Text, ...]]) -> list[tuple[doc.Text, .
 
     found = []
     for first, *others in doc.grouped(rows, key):
-        projects = names((doc.plain(row[0]) for row in (first, *others)), 2, "project")
+        projects = names((doc.unstyled(row[0]) for row in (first, *others)), 2, "project")
         found.append((projects, *first[1:]))
     return found
 

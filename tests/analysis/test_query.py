@@ -279,7 +279,7 @@ def test_agents_that_one_rule_decides_for_share_a_row_and_projects_are_named() -
     files = {"a/.claude/settings.json": allowed, "b/.claude/settings.json": allowed}
     head, *rows = _rows(files, "Bash(git push)")
     assert head[0] == "project"
-    assert [doc.plain(row[0]) for row in rows] == ["claude-code@a, claude-code@b"]
+    assert [doc.unstyled(row[0]) for row in rows] == ["claude-code@a, claude-code@b"]
 
 
 @pytest.mark.parametrize("checks", [True, False])
@@ -400,10 +400,10 @@ def test_projects_with_equal_answers_are_one_row() -> None:
     answer = query(load_tree(Memory(files)), parse_matcher("Bash(make *)"))
     _, grid = blocks("Bash(make *)", answer, 40)
     assert isinstance(grid, doc.Grid)
-    assert [doc.plain(row[0]) for row in grid.rows] == [
+    assert [doc.unstyled(row[0]) for row in grid.rows] == [
         "claude-code@a, claude-code@b, claude-code@c",
         "claude-code@d",
     ]
     _, grid = blocks("Bash(make *)", answer, None)
     assert isinstance(grid, doc.Grid)
-    assert {doc.plain(row[0])[-2:] for row in grid.rows} == {"@a", "@b", "@c", "@d"}
+    assert {doc.unstyled(row[0])[-2:] for row in grid.rows} == {"@a", "@b", "@c", "@d"}
