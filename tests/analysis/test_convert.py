@@ -677,3 +677,10 @@ def test_several_files_are_shown_with_what_is_lost(run) -> None:
         "convert", str(FIXTURES / "command/team"), "--to", "a3s", "--format", "markdown"
     )
     assert "- **ask** → **deny**  `Bash(git push origin main)`\n" in out
+
+
+def test_an_agent_whose_name_reads_as_a_parameter_is_called_otherwise_in_our_notation() -> None:
+    (conversion,) = convert(FIXTURES / "claude-plugin", "policy")
+    assert conversion.names == {"kit:critic": "kit-critic", "kit:helper": "kit-helper"}
+    assert (conversion.looser, conversion.unproven, conversion.refusal()) == ((), (), "")
+    assert "Task(kit-critic" in conversion.files["claude-code.policy"]

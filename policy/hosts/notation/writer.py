@@ -14,6 +14,7 @@ from policy.compare.tables import glob_pattern
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import Source
+from policy.core.values import evolve
 from policy.hosts.notation.semantics import DIALECT, matcher_entries
 from policy.hosts.pattern_text import host, path, stars
 from policy.hosts.portable import (
@@ -40,6 +41,15 @@ _Rules = dict[Effect, list[str]]
 
 def _write(portable: Portable) -> WrittenFiles:
     """Return the file of a project."""
+    names = {agent.name: agent.name for agent in portable.agents}
+    if any(":" in name for name in names):  # `Task(a:b)` is about the argument `a`
+        names = portable.renamed()
+    agents = []
+    for agent in portable.agents:
+        starts = {names.get(other, other): effect for other, effect in agent.starts.items()}
+        agents.append(evolve(agent, name=names[agent.name], starts=starts))
+    starting = tuple(names[name] for name in portable.starts)
+    portable = evolve(portable, agents=tuple(agents), starts=starting)
     dropped: list[Dropped] = []
     lines = [f"root {print_name(name)}" for name in portable.starts]
     for agent in portable.agents:
@@ -48,7 +58,6 @@ def _write(portable: Portable) -> WrittenFiles:
             dropped.append(Dropped("its description and its prompt", agent.name))
     text = print_document(parse_notation(Source("<converted>", "\n".join([*lines, ""]))))
     name = portable.title.partition("@")[0]
-    names = {agent.name: agent.name for agent in portable.agents}
     return WrittenFiles({f"{name}.policy": text}, names, dropped=tuple(dropped))
 
 
