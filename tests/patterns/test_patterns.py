@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +36,7 @@ from policy.patterns.pattern import (
     tokens_of,
 )
 from policy.patterns.search import SearchResult, classes, fresh_character, search
-from policy.patterns.tokens import Gap, OneOf, Token, in_any_case
+from policy.patterns.tokens import Gap, OneOf, Run, Token, in_any_case
 from tests import brute_force
 from tests.brute_force import Raw, Universe, parts
 
@@ -973,3 +974,14 @@ def test_a_search_leaves_what_an_earlier_pattern_matches_whatever_follows() -> N
             if found.text is not None and shortest is not None:
                 assert guide.matches(found.text) and watched.first(found.text) == wanted
                 assert len(found.text) == len(shortest)
+
+
+def test_tokens_are_written_in_one_order_and_each_in_its_own_way() -> None:
+    """The content hash of a table is made of them."""
+    letters = "abcdefgh"
+    sets = [OneOf(frozenset(letters)), OneOf(frozenset(letters), negated=True)]
+    sets_and_runs: list[Token] = [*sets, Run(frozenset(letters))]
+    for token in sets_and_runs:
+        assert "".join(re.findall("'(.)'", repr(token))) == letters
+    tokens = [*sets_and_runs, Run(frozenset("a")), OneOf(frozenset("a")), *Gap, "a"]
+    assert len({repr(token) for token in tokens}) == len(tokens)
