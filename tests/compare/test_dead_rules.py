@@ -32,6 +32,10 @@ def _said(rules: Table) -> dict[str, tuple[str, list[str]]]:
         # Only two together cover it.
         (["allow Read(/a/b)", "allow Read(/a)"], 0, REDUNDANT, ["Read(/a)"]),
         (["deny m__a(a*)", "deny m__a(*b)", "allow m__a(ab)"], 2, SHADOWED, ["m__a(*b)", "m__a(a*)"]),
+        # Each of its lines must be covered.
+        (["deny Task(a)", "allow Task(a, b)"], 1, LIVE, []),
+        (["deny Task(a)", "deny Task(b)", "allow Task(a, b)"], 2, SHADOWED, []),
+        (["deny Task(a)", "deny Task(a, b)", "allow Task(a, b)"], 2, SHADOWED, ["Task(a, b)"]),
         # What no rule grants needs no denial, unless another grants some of it.
         (["deny Bash(rm *)"], 0, REDUNDANT, []),
         (["deny Bash(rm *)", "allow Bash(rm x)"], 0, LIVE, []),
