@@ -306,6 +306,11 @@ def test_a_name_that_rules_find_in_any_case_is_tried_in_the_case_that_a_glob_kno
     assert shown[0].lower() == "abc"
     assert shown[0].endswith("c")
     assert differences(both[0], both[2]) == Comparison()
+    capital = [
+        Table.of(values.evolve(rule_set(Scope(rules)), dialect=folded))
+        for rules in ((Said(DENY, "abc"), Said(ALLOW, "*C")), (Said(ALLOW, "*C"),))
+    ]
+    assert _shown(differences(*capital)) == [("abC", None, DENY, ALLOW)]
 
 
 def test_a_name_read_loosely_is_not_the_same_to_whoever_reads_it_as_written() -> None:

@@ -18,7 +18,7 @@ from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.patterns import notations
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.patterns.tokens import Alternatives, Gap, OneOf, folded
+from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
@@ -122,9 +122,10 @@ def test_what_is_left_behind_a_text_matches_what_may_follow_it(glob, floating, s
 
 
 def test_what_is_left_behind_a_text_of_several_names_is_all_that_may_follow_any_of_them() -> None:
-    names = Alternatives.of(["/a"], ["/b/", Gap.PART], [OneOf(frozenset("xy")), "/a"])
+    run = Run(frozenset("/b"))
+    names = Alternatives.of(["/a"], ["/b/", Gap.PART], [OneOf(frozenset("xy")), "/a"], ["/c", run])
     pattern = Pattern.of(PatternKind.PATH, [Gap.DEEP, names, Gap.DEEP])
-    texts = ["/a", "/b", "/b/c", "/x/a", "/y/a/b", "/a/b/c", "/c", "/c/x/a", "/b/c/d"]
-    for start, rest in product(["", "/a", "/b", "/x", "/c/x"], ["", *texts]):
+    texts = ["/a", "/b", "/b/c", "/x/a", "/y/a/b", "/a/b/c", "/c", "/c/x/a", "d", "db"]
+    for start, rest in product(["", "/a", "/b", "/x", "/c/x", "/cd"], ["", *texts]):
         left = left_behind(pattern, start)
         assert any(each.matches(rest) for each in left) == pattern.matches(start + rest)

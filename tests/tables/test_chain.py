@@ -10,7 +10,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
-from policy.tables.chain import Attenuated, Chain, SpawnDenied, attenuate
+from policy.tables.chain import Attenuated, Chain, SpawnDenied, attenuate, known_names
 from policy.tables.projects import distinguishing_name
 from policy.tables.table import Bounds, Table
 from tests.strategies import table
@@ -111,6 +111,12 @@ def test_a_name_that_no_agent_has_is_said_to_be_one(granted: str, said: str) -> 
         Chain.start("lead", reading).spawn("codr")
     with pytest.raises(SpawnDenied, match="known are `coder`, `lead`"):
         Chain.start("x", reading)
+
+
+def test_of_many_names_eight_are_said_and_the_others_counted() -> None:
+    eight = "known are " + ", ".join(f"`{name}`" for name in "abcdefgh")
+    assert known_names("hgfedcba") == eight
+    assert known_names("abcdefghi") == f"{eight} and 1 more"
 
 
 def test_what_is_no_name_of_an_agent_is_said_to_be_none() -> None:
