@@ -153,9 +153,8 @@ def pieces(tokens: Iterable[Token]) -> Iterator[str | Gap | OneOf | Run]:
 
 def fits(tokens: Sequence[Token], text: str, separator: str) -> bool:
     """Return whether *tokens*, without `Alternatives`, match *text*; linear time for each token."""
-    for token in tokens:
-        if isinstance(token, str) and token not in text:
-            return False
+    if any(isinstance(token, str) and token not in text for token in tokens):
+        return False
     places = {0}  # the offsets at which the tokens so far may end
     for token in tokens[:-1]:
         if isinstance(token, str):

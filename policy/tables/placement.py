@@ -262,14 +262,14 @@ def _anchored(
 ) -> Pattern | None:
     if pattern is None or not pattern.tokens or pattern.kind is PatternKind.HOST:
         return pattern
-    first, *rest = pattern.tokens
-    if not isinstance(first, str):
+    first = pattern.tokens[0]
+    if not isinstance(first, str) or not first.startswith(tuple(anchors)):
         return pattern
     # What follows the folder's name is another token where it is no text.
     for name, folder in anchors.items():
         if first == name or first.startswith(name + "/"):
             moved = in_any_case([folder]) if in_any_letters else (folder,)
-            return Pattern.of(pattern.kind, [*moved, first[len(name) :], *rest])
+            return Pattern.of(pattern.kind, [*moved, first[len(name) :], *pattern.tokens[1:]])
     return pattern
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from policy.commands.knowledge import Shell
     from policy.tables.dialect import Dialect
     from policy.tables.row import Row
-    from policy.tables.ruleset import Entry
 
 
 class Evaluator(CommandEvaluator):
@@ -66,7 +65,7 @@ class Evaluator(CommandEvaluator):
         may_open = all(outcome.effect is Effect.ALLOW for _, outcome in opened)
         if granted and may_open and (whole.piped or not command.redirections):
             # Rules with a star do not count where each part is allowed by itself.
-            restrictions = [entry for entry in restrictions if _is_exact(row.entries[entry])]
+            restrictions = [n for n in restrictions if (p := row.entries[n].pattern) and p.exact]
         if (
             index is not None
             and not restrictions
@@ -230,10 +229,6 @@ def _restrictions(row: Row, whole: WholeCommand) -> list[int]:
         if row.entries[index].effect is not Effect.ALLOW
         and row.entries[index].reason not in BY_DEFAULT
     ]
-
-
-def _is_exact(entry: Entry) -> bool:
-    return entry.pattern is not None and entry.pattern.exact
 
 
 _PLAIN: Final = re.compile(r"[\w.+\-:@%,~/]*")

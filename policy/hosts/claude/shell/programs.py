@@ -212,15 +212,7 @@ def _files_of(
         # An empty name is the folder it runs in.
         words = [w if w.value else evolve(w, value=".") for w in chosen if not is_home_of_other(w)]
         names: list[str | None] = [None] * (len(words) < len(chosen))
-        if reads:
-            # An option behind a file may be a file.
-            names += [None] * any(is_indirect(word.value) for word in given.options)
-            if not words and _lists_folder(program, given):
-                names.append(".")
-        if all(word.literal and _PLAIN_NAME.fullmatch(word.value) for word in words):
-            names += [word.value for word in words]
-        else:
-            names += _odd_names(words, program, reads=reads, spared=spared)
+        names += _file_names(words, program, given, reads=reads, spared=spared)
         opened += (ClaudeRedirection(name, not reads, tool) for name in dict.fromkeys(names))
         if not reads and any(is_unwritable(word.value) for word in words):
             opened.append(ClaudeRedirection(None, writes=True, tool=tool, guarded=True))
@@ -246,10 +238,19 @@ def _files_of(
 _PLAIN_NAME: Final = re.compile(r"(?!=|//|.*\.\.)[A-Za-z0-9_ ./:@%+,=-]{1,255}")
 
 
-def _odd_names(
-    words: list[Word], program: Program, *, reads: bool, spared: bool
+def _file_names(
+    words: list[Word], program: Program, given: _ParsedArguments, *, reads: bool, spared: bool
 ) -> Iterator[str | None]:
-    """Yield the names of the files of *words*, and None if one may be another."""
+    """Yield the names of the files that a program reads or writes, and None for an unknown one."""
+    if reads:
+        # An option behind a file may be a file.
+        if any(is_indirect(word.value) for word in given.options):
+            yield None
+        if not words and _lists_folder(program, given):
+            yield "."
+    if all(word.literal and _PLAIN_NAME.fullmatch(word.value) for word in words):
+        yield from (word.value for word in words)
+        return
     for word in words:
         read = (word.known or word.vetted) and not _is_expandable(word)
         if read if reads else _is_checked_name(word):

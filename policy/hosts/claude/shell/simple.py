@@ -288,7 +288,12 @@ class CommandFacts:
         self.gets_arguments = any(wrapper.appends for wrapper in wrappers if wrapper)
         outer = shell.programs.known.get(words[0].value)
         self.examined = words if outer is not None and outer.runs else program
-        prefix_length, name = prefix.program, granted[0]
+        self._judge(prefix, shell)
+
+    def _judge(self, prefix: CommandPrefix, shell: Shell) -> None:
+        """Find out whether a rule may allow the command, and whether all shells read it alike."""
+        words, program = self.words, self.program
+        prefix_length, name = prefix.program, self.granted[0]
         self.differs = (
             prefix_length >= limits.NESTING
             or is_evaluated(program)
