@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from policy.commands.knowledge import Files, Program, Programs, Wrapping
 from policy.compare.compare import Comparison
 from policy.compare.tables import decided, differences, is_idle, representatives, told
-from policy.compare.witness import Difference
+from policy.compare.witness import CallShape, Difference
 from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
@@ -216,6 +218,15 @@ def test_of_a_tool_that_is_matched_as_json_a_call_has_the_arguments_of_the_text(
     assert found.exact is exact
 
 
+def test_of_several_arguments_a_text_is_compared_as_json_writes_it() -> None:
+    shape = CallShape(DIALECT, Argument(ArgumentKind.TEXT, ()), {"k": "a"})
+    (name,) = shape.call("x").keys() - {"k"}
+    for number in range(0x21):
+        text = json.dumps({name: "x", "k": "a"}, sort_keys=True, separators=(",", ":"))
+        assert shape.domain.holds(text)
+        assert shape.domain.holds(text.replace("x", chr(number))) is (number == 0x20)
+
+
 # --- calls that cannot be read --------------------------------------------------------------
 
 
@@ -322,6 +333,15 @@ def test_a_name_read_loosely_is_not_the_same_to_whoever_reads_it_as_written() ->
     assert comparison.exact
     assert _shown(comparison) == [("abc", None, ALLOW, DENY)]
     assert not Table.of(by_name) & Table.of(as_is) <= NOTHING  # `ABC` is granted still
+
+
+def test_a_name_in_capitals_is_shown_as_a_host_reads_it_that_ignores_case() -> None:
+    loose = values.evolve(DIALECT, loose=True, arguments={}, aliases={})
+    none, one = (
+        Table.of(values.evolve(rule_set(Scope(said)), dialect=loose))
+        for said in ((), (Said(ALLOW, "Abc"),))
+    )
+    assert _shown(differences(none, one)) == [("abc", None, DENY, ALLOW)]
 
 
 def test_thousands_of_names_with_stars_are_compared_exactly() -> None:

@@ -22,7 +22,7 @@ from policy.core import limits
 from policy.patterns import automaton as automata
 from policy.patterns import index as indexes
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, PATHS, Domain
+from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, OBJECTS, PATHS, Domain
 from policy.patterns.index import Index, Indexed
 from policy.patterns.notations import paths
 from policy.patterns.pattern import (
@@ -985,3 +985,8 @@ def test_tokens_are_written_in_one_order_and_each_in_its_own_way() -> None:
         assert "".join(re.findall("'(.)'", repr(token))) == letters
     tokens = [*sets_and_runs, Run(frozenset("a")), OneOf(frozenset("a")), *Gap, "a"]
     assert len({repr(token) for token in tokens}) == len(tokens)
+
+
+def test_the_arguments_of_a_call_are_no_json_with_control_characters() -> None:
+    for number in range(0x21):
+        assert OBJECTS.holds('{"a":"' + chr(number) + '"}') is (number == 0x20)
