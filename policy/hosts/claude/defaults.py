@@ -281,8 +281,9 @@ def _guarded(files: tuple[Pattern, ...], reason: Reason) -> tuple[Entry, ...]:
 
 def _in_worktrees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
     """Yield what rules and the mode allow in the one unguarded folder, `.claude/worktrees`."""
-    elsewhere = session.options.links.keys() - guarded.LINKED.keys()
-    for line in () if elsewhere else session.lines:
+    # The real name of a file behind a link may be another than rules were read for.
+    leads = any(_may_lead_in(session, *link) for link in session.options.links.items())
+    for line in () if leads else session.lines:
         entry = line.entry
         if entry.effect is Effect.ALLOW and entry.tool in known.EDITING:
             above = entry.pattern or below("")
@@ -292,6 +293,15 @@ def _in_worktrees(session: ClaudeSession, mode: str) -> Iterator[Entry]:
         for trees in notations.paths("**/" + guarded.LEFT_OPEN, folder, fold=True):
             for tool in known.EDITING:
                 yield built_in(tool, Effect.ALLOW, trees, why="a worktree")
+
+
+def _may_lead_in(session: ClaudeSession, link: str, target: str) -> bool:
+    """Return whether a link may lead into `.claude`, or lies in it."""
+    if link in guarded.LINKED:
+        return False
+    is_inside = any(link.startswith(f"{folder}/") for folder in session.folders)
+    is_above = any(f"{folder}/".startswith(f"{target.rstrip('/')}/") for folder in session.folders)
+    return not is_inside or is_above or guarded.GUARDED_LAST in f"{link} {target}".lower()
 
 
 def misread(session: ClaudeSession, mode: str) -> Iterator[Entry]:

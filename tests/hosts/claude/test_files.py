@@ -161,12 +161,24 @@ def test_rules_allow_what_they_say_of_work_trees(rule, opened) -> None:
     assert str(decided("Write", ".claude/n.py", rules).effect) == "ask"
 
 
-def test_links_of_the_system_lead_into_no_work_tree() -> None:
+@pytest.mark.parametrize(
+    ("link", "target", "effect"),
+    [
+        ("/etc", "/private/etc", "allow"),
+        ("/srv/app/x", "/srv/y", "allow"),
+        ("/srv/app/x", "/srv/app/src", "allow"),
+        # The program allows more of these.
+        ("/srv/app/x", "/srv", "ask"),
+        ("/srv/app/x", "/srv/app/.claude/worktrees/w", "ask"),
+        ("/srv/app/.claude/worktrees/w", "/srv/y", "ask"),
+        ("/srv", "/data", "ask"),
+    ],
+)
+def test_a_link_that_may_lead_into_work_trees_closes_them(link, target, effect) -> None:
     rules = {"allow": ["Edit(.claude/**)"]}
     file = ".claude/worktrees/n.py"
 
-    assert str(decided("Write", file, rules, links={"/etc": "/private/etc"}).effect) == "allow"
-    assert str(decided("Write", file, rules, links={"/srv/app/x": "/srv/y"}).effect) == "ask"
+    assert str(decided("Write", file, rules, links={link: target}).effect) == effect
 
 
 BIN = {"/bin": "/usr/bin"}
