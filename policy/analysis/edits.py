@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
@@ -111,10 +112,9 @@ class Edits:
 
 
 def _source(tree: Tree, path: str) -> FileText | None:
-    try:
+    with suppress(PolicyError):  # not there, or not to be read
         return tree.source(path)
-    except PolicyError:
-        return None  # not there, or not to be read
+    return None
 
 
 @frozen(eq=False)
@@ -205,11 +205,9 @@ def _pieces_of_file(old: Source | None, new: Source | None, *, is_whole: bool) -
 
 def _head_and_body(source: Source) -> tuple[_Part, _Part | None]:
     """Return the header of a file, which has the rules, and the body below it, a prompt, if any."""
-    text = source.text
-    try:
+    text, front = source.text, None
+    with suppress(PolicyError):
         front = split_front_matter(source)
-    except PolicyError:
-        front = None
     if front is None or not front.body.text.strip(_BETWEEN):
         return _Part(source, 0, text), None
     start = front.body.start

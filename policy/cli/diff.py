@@ -136,7 +136,9 @@ def _changing(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
     for title, role, widened in (("widens", "widened", True), ("narrows", "narrowed", False)):
         effects = sorted((e for e in report.effects if e.widened is widened), key=order)
         groups = _alike(report, effects) if most else [[effect] for effect in effects]
-        shown = groups[:room]
+        real = [group for group in groups if not is_declared_only(group[0].changes)]
+        few = most is None or len(groups) - len(real) <= _LEAST
+        shown = (groups if few or not real else real)[:room]
         items = [_effects_item(report, group, n, most) for n, group in enumerate(shown, number + 1)]
         number += len(items)
         told, every = (
@@ -337,7 +339,7 @@ def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EAC
                 continue
             told = [(edit.key, doc.Ink(_cut(span.text), "rule"))]
             rules_ = report.rules_of(edit, side)
-            is_list = not (edit.key or _KEYED.match(span.text) or _HEAD.match(span.text))
+            is_list = not (edit.key or _KEYED.match(span.text) or _BLOCK.match(span.text))
             if rules_ and is_list:
                 told = [(str(effect), doc.Ink(rule, "rule")) for rule, effect, _ in rules_]
                 place = rules_[0][2]
@@ -355,8 +357,8 @@ def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EAC
     return doc.joined([*found, *([names(where, most, "file")] if where else [])], "  ")
 
 
-# An agent of our notation.
-_HEAD: Final = re.compile(r"agent \S+ \{")
+# An agent of our notation, or a key with a list below it.
+_BLOCK: Final = re.compile(r"agent \S+ \{|[\w-]+:\s*\n")
 # One line that begins with the key of its list.
 _KEYED: Final = re.compile(r"\w[\w-]*:? .*\Z")
 
@@ -367,7 +369,8 @@ def _ink(key: str) -> doc.Text:
 
 
 def _cut(text: str) -> str:
-    """Return the first line of a text, without the quotes of JSON."""
+    """Return the first line of a text, or a list of lines as one, without the quotes of JSON."""
+    text = re.sub(r"\n\s*- ", ", ", re.sub(r":\s*\n\s*- ", ": ", text))
     line, _, rest = text.strip().removeprefix("- ").partition("\n")
     line = re.sub(r'"((?:[^"\\]|\\.)*)"', r"\1", " ".join(line.split()))
     return f"{line[:_LONGEST]}…" if rest or len(line) > _LONGEST else line

@@ -87,11 +87,10 @@ def _in_projects(rows: Iterable[tuple[doc.Text, ...]]) -> list[tuple[doc.Text, .
         told = (each for text in row[1:] for each in doc.pieces(text))
         return tuple(each for each in told if isinstance(each, str) or each.role != "file")
 
-    found = []
-    for first, *others in doc.grouped(rows, key):
-        projects = names((doc.unstyled(row[0]) for row in (first, *others)), 2, "project")
-        found.append((projects, *first[1:]))
-    return found
+    return [
+        (names((doc.unstyled(row[0]) for row in some), 2, "project"), *some[0][1:])
+        for some in doc.grouped(rows, key)
+    ]
 
 
 def _rows(

@@ -78,6 +78,16 @@ def test_rules_of_an_agent_that_comes_are_not_told_as_those_of_another(diff) -> 
     assert "allow Edit" not in out
 
 
+def test_a_list_of_lines_that_goes_is_told_by_its_key(diff) -> None:
+    agent = "---\nname: a\ndescription: x\n{}---\n"
+    files = {
+        "a/.claude/agents/a.md": agent.format("tools:\n  - Read\n  - Glob\n"),
+        "b/.claude/agents/a.md": agent.format(""),
+    }
+    _, out, _ = diff(files, "a", "b")
+    assert "1 - tools: Read, Glob .claude/agents/a.md:4" in out
+
+
 def test_many_edits_that_were_not_tried_alone_are_said_to_be_so(diff) -> None:
     # Nothing is handed on, so that none of them changes anything.
     rules = [f"Bash(make {number})" for number in range(70)]
