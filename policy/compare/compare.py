@@ -25,7 +25,7 @@ from policy.compare.samples import sampled_differences
 from policy.compare.simple import Steps
 from policy.compare.witness import CHANGES, Call, CallShape, Difference, Effects, signature
 from policy.core import values
-from policy.core.decision import Decision, Reason
+from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.values import evolve, frozen
@@ -131,38 +131,10 @@ Known = dict[object, Any]
 
 @values.frozen(eq=False)
 class Calls:
-    """Calls that are decided differently, and the reasons *why* there may be more.
-
-    The outcomes of rows are remembered: most tables share most of their rows.
-    """
+    """Calls that are decided differently, and the reasons *why* there may be more."""
 
     calls: tuple[Call, ...]
     why: tuple[str, ...]
-    _said: dict[Row, tuple[Outcome, ...]] = values.field(factory=dict)
-
-    def said(self, row: Row) -> tuple[Outcome, ...]:
-        """Return the outcome that *row* gives each call."""
-        said = self._said.get(row)
-        if said is None:
-            said = self._said[row] = tuple([row.outcome(call) for call in self.calls])
-        return said
-
-    def decided(self, lookup: Lookup) -> list[Decision]:
-        """Return the decision of *lookup* on each call."""
-        if lookup.constant is not None:
-            return [lookup.constant] * len(self.calls)
-        by_row = [self.said(row) for row, _ in lookup.rows]
-        return [lookup.combined(outcomes) for outcomes in zip(*by_row, strict=True)]
-
-    def differences(self, tool: str, before: Lookup, after: Lookup) -> Iterator[Difference]:
-        """Yield a difference for each call of *tool*, those with the same decisions once."""
-        seen: set[tuple[int, int]] = set()
-        sides = (self.decided(lookup) for lookup in (before, after))
-        for call, was, now in zip(self.calls, *sides, strict=True):
-            both = id(was), id(now)  # a lookup gives one decision for equal outcomes
-            if both not in seen:
-                seen.add(both)
-                yield Difference(tool, call, was, now)
 
 
 def key_of(before: Lookup, after: Lookup) -> object:
@@ -230,7 +202,9 @@ def compare(
         calls = known.get((wanted, key))
     differences: list[Difference] = []
     if calls is not None:
-        differences += calls.differences(tool, before, after)
+        for call in calls.calls:
+            decisions = (each.decide(call, remember=False) for each in (before, after))
+            differences.append(Difference(tool, call, *decisions))
     else:
         why: dict[str, None] = {}
         for difference in _differing(tool, before, after, known, why):

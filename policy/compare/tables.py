@@ -18,6 +18,7 @@ from policy.core.memory import Key, alive, seldom_collecting
 from policy.core.values import evolve, frozen
 from policy.patterns.automaton import AutomatonState
 from policy.patterns.domains import DEAD, Domain
+from policy.patterns.index import Index
 from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, PatternKind, is_glob, readable
 from policy.patterns.search import classes
@@ -46,8 +47,19 @@ def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
             # `=read` is one name, in that case only.
             pattern = glob_pattern(glob)
             (names if pattern.exact else globs)[str(pattern) if pattern.exact else glob] = None
-    further, exact = further_tools(frozenset(globs), frozenset(names))
+    taken = frozenset(names)
+    index = glob_index(tuple(globs))
+    if OTHER_TOOL not in names and not [*index.matching(OTHER_TOOL)]:
+        # It represents what no glob matches, so the names that none matches are no others.
+        taken = frozenset(name for name in names if [*index.matching(name)])
+    further, exact = further_tools(frozenset(globs), taken)
     return list(dict.fromkeys((*names, *further))), exact
+
+
+@lru_cache(maxsize=64)  # the agents of a project have the same settings
+def glob_index(globs: tuple[str, ...]) -> Index:
+    """Return an index of globs over tool names."""
+    return Index([glob_pattern(glob).tokens for glob in globs])
 
 
 @lru_cache(maxsize=1024)  # most agents of a project share their globs

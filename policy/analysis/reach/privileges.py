@@ -15,13 +15,12 @@ from itertools import permutations
 from typing import Any, Final
 
 from policy.analysis.no_command import why_no_command
-from policy.compare.tables import OTHER_TOOL, glob_pattern, internal_tools, representatives
+from policy.compare.tables import OTHER_TOOL, glob_index, internal_tools, representatives
 from policy.core import expressions as re
 from policy.core import values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
-from policy.patterns.index import Index
 from policy.patterns.pattern import Meet, Pattern, PatternKind, freeze
 from policy.patterns.tokens import OneOf
 from policy.tables.dialect import relative_path
@@ -105,18 +104,14 @@ def _tools_of(table: Table) -> Iterator[tuple[str, str]]:
     known = {OTHER_TOOL}.union(*({*rules.dialect.arguments, *rules.names} for rules in sets))
     aliases = set[str]().union(*(rules.dialect.aliases for rules in sets))
     internal = internal_tools(rules.dialect for rules in sets)
-    globs, index = _globs(tuple(dict.fromkeys(glob for rules in sets for glob in rules.globs)))
+    globs = tuple(dict.fromkeys(glob for rules in sets for glob in rules.globs))
+    index = glob_index(globs)
     for tool in tools:
         # An alias is reported under its real name, unless links know it by several.
         real = tool not in aliases or any(rules.dialect.canonical(tool) == tool for rules in sets)
         if tool not in internal and real:
             by = () if tool in known else [globs[number] for number in sorted(index.matching(tool))]
             yield tool, max(by, key=lambda glob: len(glob.replace("*", "")), default="")
-
-
-@lru_cache(maxsize=64)  # the agents of a project have the same settings
-def _globs(globs: tuple[str, ...]) -> tuple[tuple[str, ...], Index]:
-    return globs, Index([glob_pattern(glob).tokens for glob in globs])
 
 
 # Pattern -> the patterns that contain it.
