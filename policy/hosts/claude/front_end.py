@@ -113,11 +113,11 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
         host=HOST,
         profile=f"{HOST}@{VERSION}",
         root=found.root,
-        agents=_agents(built),
+        agents=_agents(built, built.mode),
         starts=(MAIN,),
         asides=tuple(built.asides),
-        attenuated=attenuated(built),
-        enforced=ClaudeEnforced(built),
+        attenuated=attenuated(built, built.mode),
+        enforced=ClaudeEnforced(built, built.mode),
         files=tuple(dict.fromkeys(files)),
         findings=tuple(sorted(findings, key=lambda finding: finding.place)),
         written=tuple(WrittenRule(rule.text, rule.effect, rule.span.place) for rule in rules),
@@ -165,18 +165,19 @@ _UNGUARDED: Final = "unguarded"
 
 def _in_mode(project: Project, built: ClaudeSession, mode: str) -> Project:
     """Return *project* as a session in *mode* has it, even if settings switch the mode off."""
-    session = evolve(built, guarded=False) if mode == _UNGUARDED else evolve(built, mode=mode)
+    session = evolve(built, guarded=False) if mode == _UNGUARDED else built
+    started = built.mode if mode == _UNGUARDED else mode
     return evolve(
         project,
         mode="" if mode == _UNGUARDED else mode,
-        agents=_agents(session),
-        attenuated=attenuated(session),
-        enforced=ClaudeEnforced(session),
+        agents=_agents(session, started),
+        attenuated=attenuated(session, started),
+        enforced=ClaudeEnforced(session, started),
     )
 
 
-def _agents(built: ClaudeSession) -> OnDemand[AgentEntry]:
-    return OnDemand(sorted({MAIN, *built.agents}), partial(_entry, built))
+def _agents(built: ClaudeSession, mode: str) -> OnDemand[AgentEntry]:
+    return OnDemand(sorted({MAIN, *built.agents}), partial(_entry, built, mode))
 
 
 def _elsewhere(
@@ -202,9 +203,9 @@ def _bare(found: FoundProject, options: ClaudeOptions) -> Project:
     return _project(FoundProject(found.root, above, found.passed), options)
 
 
-def _entry(built: ClaudeSession, name: str) -> AgentEntry:
+def _entry(built: ClaudeSession, mode: str, name: str) -> AgentEntry:
     definition = built.agents.get(name) or main_definition(built)
-    sets = declared(definition, built, dialect(built, built.mode))
+    sets = declared(definition, built, dialect(built, mode))
     table = Table(Ceiling.of(LinkedRules(rules, (definition.name,)) for rules in sets))
     return AgentEntry(definition.name, definition.place, table)
 

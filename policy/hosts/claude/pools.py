@@ -61,7 +61,7 @@ def pool(
     definition: Definition, session: ClaudeSession, position: PoolPosition, dialect: Dialect
 ) -> RuleSet:
     """Return the tools the host gives an agent at *position*: every call of them, or none."""
-    entries = [*_taken_away(session)]
+    entries = [*session.cached("taken away", lambda: tuple(_taken_away(session)))]
     entries += (
         Entry(tool, Effect.DENY, reason=Reason.UNAVAILABLE, rule=rule, place=place)
         for tool, rule, place in _removed(definition)

@@ -41,25 +41,25 @@ def main_definition(session: ClaudeSession) -> Definition:
     return Definition(MAIN) if named is None else evolve(named, name=MAIN, mode=None)
 
 
-def attenuated(session: ClaudeSession) -> Attenuated:
+def attenuated(session: ClaudeSession, mode: str) -> Attenuated:
     """Return the reading in which settings and every list along a chain are met."""
-    tables = OnDemand(session.agents, partial(_declared_table, session))
+    tables = OnDemand(session.agents, partial(_declared_table, session, mode))
 
     def root(_: str) -> Table:
         # The declared rights of an aside are those of the settings.
-        return evolve(_declared_table(session, MAIN), bounds=Bounds(depth=session.depth))
+        return evolve(_declared_table(session, mode, MAIN), bounds=Bounds(depth=session.depth))
 
     # These are never started, even where rules ask for every agent: no agent has the name.
     roots = OnDemand([MAIN, *session.asides], root)
     return Attenuated(tables, roots, asides=OnDemand(ASIDES, root))
 
 
-def _declared_table(session: ClaudeSession, name: str) -> Table:
+def _declared_table(session: ClaudeSession, mode: str, name: str) -> Table:
     definition = session.agents.get(name) or main_definition(session)
     sets = (
-        *rule_sets(session, session.mode),
-        *declared(definition, session, dialect(session, session.mode)),
-        _startable(session, session.mode, PoolPosition(main=False, background=False)),
+        *rule_sets(session, mode),
+        *declared(definition, session, dialect(session, mode)),
+        _startable(session, mode, PoolPosition(main=False, background=False)),
     )
     return Table(Ceiling.of(LinkedRules(rules, (definition.name,)) for rules in sets))
 
@@ -93,6 +93,7 @@ class ClaudeEnforced:
     """
 
     session: ClaudeSession
+    mode: str  # the permission mode that sessions start in
     name: str = "enforced"
     by_rights: bool = True
 
@@ -135,7 +136,7 @@ class ClaudeEnforced:
             else evolve(self.session.agents[agent], mode=None)
         )
         types = definition.types
-        state = ClaudeState(self.session.mode, aside=aside, types=types)
+        state = ClaudeState(self.mode, aside=aside, types=types)
         position = PoolPosition(
             main=True,
             background=False,
@@ -154,7 +155,7 @@ class ClaudeEnforced:
             raise KeyError(agent)
         state = parent.state
         if not isinstance(state, ClaudeState):
-            state = ClaudeState(self.session.mode)
+            state = ClaudeState(self.mode)
         if agent == known.FORK and definition.place is None:  # files may define one of that name
             return self._fork(parent, state)
         made = self.session.cached(
@@ -206,7 +207,11 @@ class ClaudeEnforced:
         session, mode = self.session.asides.get(state.aside, self.session), state.mode
 
         def made() -> Table:
-            own = pool(definition, session, position, dialect(session, mode))
+            reading = dialect(session, mode)
+            own = session.cached(
+                ("pool", definition.name, definition.place, position, id(reading)),
+                lambda: pool(definition, session, position, reading),
+            )
             sets = [own, *rule_sets(session, mode)]
             if position.may_start:
                 background = session.options.in_background(1 if position.main else 2)
