@@ -35,9 +35,6 @@ from policy.tables.row import Outcome, Row
 from policy.tables.ruleset import Entry
 from policy.tables.table import Lookup
 
-__all__ = ["DIFFERENT_KINDS", "Comparison", "Known", "compare"]
-
-
 # A command opens files: other rows are asked as well.
 _OPENING: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 _COUNTING: Final = attrgetter("pattern", "field", "effect", "reason", "place", "form")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache, cached_property, partial
+from itertools import chain
 from typing import Final
 
 from policy.commands.reader import Command, CommandPart, read_command
@@ -17,16 +19,16 @@ from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.core.values import define, evolve, frozen
+from policy.patterns.automaton import NO_MATCH
 from policy.patterns.index import Index
 from policy.patterns.notations import names
 from policy.patterns.pattern import Pattern, freeze, is_glob
+from policy.patterns.tokens import Gap
+from policy.tables.command_outcome import PARTING
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.row import KINDS
-from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.ruleset import Entry, Form, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Lookup, Table
-
-__all__ = ["Effort", "RuleStanding", "shadowing", "written_rules"]
-
 
 # The lines of a rule set that apply to one tool. An index yields every line that can share a call
 # with a given line: where rules match a command by several texts, a line that may match it by
@@ -48,56 +50,88 @@ class ToolLines:
     def __init__(self, rules: RuleSet, tool: str) -> None:
         self.rules = rules  # kept alive, since its identity is a key of the cache
         self.entries: Sequence[Entry] = rules.lines(tool)
+        self._kind = rules.dialect.argument(tool).kind
+        self._opens = tool in rules.dialect.shell.files.opening
         self.named = frozenset(entry.field for entry in self.entries if entry.field)
-        kind = rules.dialect.argument(tool).kind
-        self._whole = kind in _COMMANDS and rules.dialect.shell.whole
-        self._separator = KINDS[kind].separator
-        self._index = LineIndex((n, _seen(e), e.effect) for n, e in enumerate(self.entries))
-        self._firsts: dict[str, list[Entry]] = {}
+        self._about_argument = [n for n, entry in enumerate(self.entries) if not entry.field]
+        tokens = [_seen(self.entries[number]).tokens for number in self._about_argument]
+        self._by_text = Index(tokens, KINDS[self._kind].separator)
+        self._matching: dict[str, list[int]] = {}
+        self._wider: dict[int, list[int]] = {}
 
     def wider(self, entry: Entry) -> list[int]:
         """Return the lines that match all that *entry* does, itself included, in order."""
-        last = len(self.entries)
-        near = (n for effect in Effect for n in self._index.near(_seen(entry), effect, 0, last))
-        return [number for number in sorted(near) if contains(self.entries[number], entry)]
+        if id(entry) not in self._wider:
+            pattern, near = entry.pattern, [*range(len(self.entries))]
+            if pattern is not None and not entry.field:
+                text = freeze(pattern, _WORD)
+                if pattern.kind.domain.holds(text) and pattern.matches(text):
+                    near = self.matching(text)
+            found = [number for number in near if contains(self.entries[number], entry)]
+            self._wider[id(entry)] = found
+        return self._wider[id(entry)]
 
-    def is_shadowed(self, rule: Sequence[Entry], entry: Entry) -> bool:
-        """Return whether an earlier line of another rule matches all that *entry* matches."""
-        for number in self.wider(entry):
+    def is_idle(self, rule: Sequence[Entry], entry: Entry, *, later: bool) -> bool:
+        """Return whether an earlier line of another rule matches all that *entry* matches.
+
+        Or, if *later*, a later line that decides alike.
+        """
+        wider, whole = self.wider(entry), self.rules.dialect.shell.whole
+        at = next((n for n in wider if self.entries[n] is entry), NO_MATCH)
+        for number in wider:
             other = self.entries[number]
-            if other is entry:
-                return False
-            # A line that allows one command as written may count after a line that allows all:
-            # a host may ask for commands that the latter runs in the background.
-            both = entry.effect is other.effect is Effect.ALLOW
-            is_beside = self._whole and both and other.pattern is None and entry.pattern is not None
-            if not is_beside and not any(other is one for one in rule):
-                return True
+            if any(other is one for one in rule):
+                continue
+            if number < at:
+                # A line that allows one command as written may count after one that allows all: a
+                # host may ask for commands that the latter runs in the background.
+                both = whole and entry.effect is other.effect is Effect.ALLOW
+                is_whole = other.pattern is None and entry.pattern is not None
+                if not (both and is_whole and self._kind in _COMMANDS):
+                    return True
+            elif later and self._is_alike(entry, other):
+                others = (effect for effect in Effect if effect is not entry.effect)
+                near = (self._index.near(_seen(entry), each, at, number) for each in others)
+                return next(chain.from_iterable(near), None) is None
         return False
 
-    def matching(self, text: str) -> list[Entry]:
+    def _is_alike(self, narrow: Entry, wide: Entry) -> bool:
+        """Return whether a host takes *wide* for *narrow* wherever both match, by all it looks at.
+
+        It may look at more than texts that match: at rules that spell a whole command, that may
+        match several commands, or that deny a folder.
+        """
+        if wide.effect is not narrow.effect or narrow.pattern is None:
+            return False
+        if wide.pattern == narrow.pattern and wide.form is narrow.form:
+            return wide.reason is narrow.reason
+        if self._kind in _COMMANDS:
+            is_part = narrow.effect is Effect.ALLOW and narrow.form in (Form.PREFIX, Form.BARE)
+            is_word = _is_of_words(narrow.pattern) or (is_part and narrow.pattern.exact)
+            return is_word and _is_of_words(wide.pattern) and wide.reason is narrow.reason
+        if self._kind is ArgumentKind.URL and "/" in str(narrow.pattern):
+            return False
+        if self._opens:
+            return narrow.effect is Effect.ALLOW and wide.reason is narrow.reason
+        return wide.pattern is not None or self.rules.dialect.checks
+
+    def matching(self, text: str) -> list[int]:
         """Return the lines about the argument itself that match *text*, in order."""
-        found = self._firsts.get(text)
-        if found is None:
-            numbers = sorted(self._about_argument[at] for at in self._by_text.matching(text))
-            found = self._firsts[text] = [self.entries[number] for number in numbers]
-        return found
+        if text not in self._matching:
+            numbers = self._by_text.matching(text)
+            self._matching[text] = sorted(self._about_argument[at] for at in numbers)
+        return self._matching[text]
 
     def effect(self, text: str, but: Sequence[Entry] = ()) -> Effect:
         """Return the effect of a call with *text* alone, without the lines in *but*."""
-        for entry in self.matching(text):
+        for entry in (self.entries[number] for number in self.matching(text)):
             if not any(entry is other for other in but):
                 return entry.effect
         return self.rules.default
 
     @cached_property
-    def _about_argument(self) -> list[int]:
-        return [number for number, entry in enumerate(self.entries) if not entry.field]
-
-    @cached_property
-    def _by_text(self) -> Index:
-        patterns = [_seen(self.entries[number]) for number in self._about_argument]
-        return Index([pattern.tokens for pattern in patterns], self._separator)
+    def _index(self) -> LineIndex:
+        return LineIndex((n, _seen(e), e.effect) for n, e in enumerate(self.entries))
 
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
@@ -106,6 +140,13 @@ _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 def _seen(entry: Entry) -> Pattern:
     """Return a pattern that starts and ends like the texts that a line matches."""
     return _ANYTHING if entry.pattern is None or entry.field else entry.pattern
+
+
+def _is_of_words(pattern: Pattern | None) -> bool:
+    """Return whether a pattern is some words of one command, and whatever follows: `git log *`."""
+    tokens = pattern.tokens if pattern is not None else ()
+    words = tokens[0] if len(tokens) == 2 and tokens[1] is Gap.ANY else ""
+    return isinstance(words, str) and words.endswith(" ") and PARTING.isdisjoint(words)
 
 
 def contains(wide: Entry, narrow: Entry) -> bool:
@@ -127,6 +168,10 @@ def _names_all(wide: str, narrow: str) -> bool:
     if not is_glob(wide) and not narrow.startswith("="):
         return wide == narrow  # a name that is no glob is one tool, with one spelling
     return is_inside(glob_pattern(narrow), glob_pattern(wide))
+
+
+# A rule: where it stands, and its text.
+Mark = tuple[Place | None, str]
 
 
 @frozen
@@ -156,17 +201,33 @@ def key_of(entry: Entry) -> object:
     return entry.rule, entry.effect, entry.place
 
 
-def written_rules(parts: Sequence[LinkedRules]) -> Iterator[RuleInTable]:
-    """Yield the rules that a file has, in order."""
+def written_lines(rules: RuleSet, known: Known) -> Mapping[Mark, list[Entry]]:
+    """Return the lines of *rules* that a file has, limits of depth aside, by their marks."""
+    key = written_lines, id(rules)
+    if key not in known:
+        lines: dict[Mark, list[Entry]] = {}
+        for entry in rules.entries:
+            if entry.place is not None and entry.reason is not Reason.DEPTH:
+                lines.setdefault((entry.place, entry.rule), []).append(entry)
+        known[key] = lines, rules  # kept alive, since its identity is the key
+    found: Mapping[Mark, list[Entry]] = known[key][0]
+    return found
+
+
+def written_rules(
+    parts: Sequence[LinkedRules], marks: AbstractSet[Mark] | None = None, known: Known | None = None
+) -> Iterator[RuleInTable]:
+    """Yield the rules that a file has, in order; those of *marks* alone unless None."""
     rules: dict[object, dict[int, list[Entry]]] = {}
     for number, part in enumerate(parts):
-        for entry in part.rules.entries:
-            if entry.place is not None:
+        lines = written_lines(part.rules, {} if known is None else known)
+        for mark in lines if marks is None else sorted(lines.keys() & marks):
+            for entry in lines[mark]:
                 rules.setdefault(key_of(entry), {}).setdefault(number, []).append(entry)
     for lists in rules.values():
         number, entries = next(iter(lists.items()))
-        lines = {part: tuple(some) for part, some in lists.items()}
-        yield RuleInTable(lines, because_of(entries[0], parts[number]))
+        by_part = {part: tuple(some) for part, some in lists.items()}
+        yield RuleInTable(by_part, because_of(entries[0], parts[number]))
 
 
 def because_of(entry: Entry, part: LinkedRules) -> Because:
@@ -219,27 +280,40 @@ class RuleStanding:
 
     Attributes:
         rule: the rule, and whose it is.
-        what: ``live``, ``shadowed``, ``redundant``, or ``undecided`` where the
-            comparison was not exact.
+        is_live: whether some call is decided differently without it; None if undecided.
         witness: for a live rule, a tool and a call that is decided differently without the rule.
-        by: for another rule, the rules that each alone cover it; for a redundant rule only those
-            of the same effect. Empty if only several rules together cover it, or if the default
-            gives the same effect.
         why: why it is undecided.
-        without: for a redundant rule that no single rule covers, a call that it matches, decided
-            with and without the rule; None where none is at hand.
+        without: for another rule, a call that it matches, decided with and without the rule;
+            None where none is at hand.
+        covering: returns the rules that each alone cover it.
+        decides: returns whether calls depend on its effect in its place.
 
     """
 
     rule: Because
-    what: str
+    is_live: bool | None
     witness: tuple[str, Call] | None = None
-    by: tuple[Because, ...] = ()
     why: tuple[str, ...] = ()
     without: Difference | None = None
+    covering: Callable[[], Sequence[Because]] = tuple
+    decides: Callable[[], bool] = bool
 
+    @cached_property
+    def what(self) -> str:
+        """``live``, ``undecided``, ``redundant`` or ``shadowed``."""
+        if self.is_live is None:
+            return "undecided"
+        return "live" if self.is_live else "redundant" if self.decides() else "shadowed"
 
-_Mark = tuple[Place | None, str]
+    @cached_property
+    def by(self) -> tuple[Because, ...]:
+        """The rules that each alone cover a dead rule; a redundant one only those of its effect.
+
+        Empty if only several rules together cover it, or if the default gives the same effect.
+        """
+        found = self.covering()
+        same = tuple(each for each in found if each.effect is self.rule.effect)
+        return same if len(same) == len(found) or self.what == "redundant" else tuple(found)
 
 
 @define
@@ -247,31 +321,6 @@ class Effort:
     """How many lines may still be compared, in addition to one call for each rule."""
 
     left: int = limits.LINES_COMPARED
-
-
-def shadowing(
-    table: Table,
-    *,
-    known: Container[_Mark] = (),
-    effort: Effort | None = None,
-    compared: Known | None = None,
-) -> tuple[RuleStanding, ...]:
-    """Return the standing of each rule that a file has, in order.
-
-    Args:
-        table: the table that has the rules.
-        known: the places and texts of rules to skip.
-        effort: the remaining effort, where several tables share it.
-        compared: earlier comparisons, where several tables share some of their lines.
-
-    """
-    parts = [LinkedRules(part.rules.interned, part.links) for part in table.use.parts]
-    trials = _Trials(parts, effort or Effort(), {} if compared is None else compared)
-    return tuple(
-        trials.standing(rule)
-        for rule in written_rules(parts)
-        if (rule.because.place, rule.because.rule) not in known
-    )
 
 
 # How many steps searches may take for all rules.
@@ -286,42 +335,50 @@ _WORD: Final = "q7z"
 _TOO_MANY: Final = "the rules overlap in more ways than are tried one by one"
 
 
-class _Trials:
-    """The parts of a table, each of whose rules is tried for as long as there is effort left."""
+class Trials:
+    """The parts of a table, each of whose rules is tried for as long as there is effort left.
 
-    def __init__(self, parts: list[LinkedRules], effort: Effort, known: Known) -> None:
-        self._parts = parts
+    Args:
+        table: the table that has the rules.
+        effort: the remaining effort, which several tables may share.
+        known: earlier comparisons, where several tables share some of their lines.
+
+    """
+
+    def __init__(self, table: Table, effort: Effort, known: Known) -> None:
+        self.parts = [LinkedRules(part.rules.interned, part.links) for part in table.use.parts]
         self._effort = effort
         self._known = known
         # All rules share the steps: else each rule would repeat a search that never ends.
         known.setdefault(Steps, Steps(_STEPS))
         self._lines: dict[str, list[ToolLines]] = {}
-        dialects = {part.rules.dialect for part in parts}
-        self._is_uniform = len(dialects) == 1
-        self._matters = matters(checked=all(dialect.checks for dialect in dialects))
+        dialects = {id(part.rules.dialect): part.rules.dialect for part in self.parts}
+        self._is_uniform = len(set(dialects.values())) == 1
+        self._matters = matters(checked=all(dialect.checks for dialect in dialects.values()))
 
     def standing(self, rule: RuleInTable) -> RuleStanding:
         """Return the standing of *rule*."""
         called = self._one_text(rule)
         if called is not None:
-            return RuleStanding(rule.because, "live", called)
-        if self._is_shadowed(rule):
-            return RuleStanding(rule.because, "shadowed", by=tuple(self._covering(rule)))
+            return RuleStanding(rule.because, is_live=True, witness=called)
+        covering = partial(self.covering, rule)
+        if self._is_idle(rule):
+            return RuleStanding(rule.because, is_live=False, covering=covering)
+        decides = cache(partial(self._decides, rule))
+        if self._is_idle(rule, later=True):
+            return RuleStanding(rule.because, is_live=False, covering=covering, decides=decides)
         if self._effort.left <= 0:
-            return RuleStanding(rule.because, "undecided", why=(_TOO_MANY,))
+            return RuleStanding(rule.because, is_live=None, why=(_TOO_MANY,))
         sides = self._sides(rule, None)
         one = self._one_call(rule, sides)
         if one is not None and one.before.effect is not one.after.effect and self._matters(one):
-            return RuleStanding(rule.because, "live", (one.tool, one.call))
+            return RuleStanding(rule.because, is_live=True, witness=(one.tool, one.call))
         without = self._changed(rule, sides)
         for found in filter(self._matters, without.differences):
-            return RuleStanding(rule.because, "live", (found.tool, found.call))
+            return RuleStanding(rule.because, is_live=True, witness=(found.tool, found.call))
         if not without.exact:
-            return RuleStanding(rule.because, "undecided", why=without.why)
-        if not self._decides(rule):
-            return RuleStanding(rule.because, "shadowed", by=tuple(self._covering(rule)))
-        by = tuple(each for each in self._covering(rule) if each.effect is rule.because.effect)
-        return RuleStanding(rule.because, "redundant", by=by, without=None if by else one)
+            return RuleStanding(rule.because, is_live=None, why=without.why)
+        return RuleStanding(rule.because, False, None, (), one, covering, decides)  # noqa: FBT003
 
     # --- one text
 
@@ -350,8 +407,8 @@ class _Trials:
                 others = (each.effect(text) for n, each in enumerate(lines) if n not in rule.lists)
                 yield tool, text, lines, min(others, default=Effect.ALLOW)
 
-    def _is_shadowed(self, rule: RuleInTable) -> bool:
-        """Return whether an earlier line of another rule shadows each line of *rule*."""
+    def _is_idle(self, rule: RuleInTable, *, later: bool = False) -> bool:
+        """Return whether other rules plainly make each line of *rule* idle (`ToolLines`)."""
         # Without a line of the host that allows all, rules that allow all have less effect.
         of_host = any(
             entry.effect is Effect.ALLOW and entry.pattern is None and entry.reason != Reason.RULE
@@ -360,7 +417,7 @@ class _Trials:
         if of_host or not self._is_by_tool(rule.entries):
             return False
         return all(
-            self._of(entry.tool)[part].is_shadowed(entries, entry)
+            self._of(entry.tool)[part].is_idle(entries, entry, later=later)
             for part, entries in rule.lists.items()
             for entry in entries
         )
@@ -373,14 +430,14 @@ class _Trials:
 
     @property
     def _dialect(self) -> Dialect:
-        return self._parts[0].rules.dialect
+        return self.parts[0].rules.dialect
 
     def _of(self, tool: str) -> list[ToolLines]:
         """Return the lines of all parts that apply to *tool*; many tables have the same sets."""
         name = self._dialect.canonical(tool)
         if name not in self._lines:
             lines = self._lines[name] = []
-            for rules in (part.rules for part in self._parts):
+            for rules in (part.rules for part in self.parts):
                 key = ToolLines, id(rules), name
                 if key not in self._known:
                     self._known[key] = ToolLines(rules, name)
@@ -393,8 +450,9 @@ class _Trials:
         """Return whether calls depend, or may depend, on the effect of *rule* in its place."""
         for _, text, lines, others in self._tried(rule):
             for part, entries in rule.lists.items():
-                first = next(iter(lines[part].matching(text)), None)
-                if others is not Effect.DENY and any(first is entry for entry in entries):
+                firsts = [lines[part].entries[number] for number in lines[part].matching(text)[:1]]
+                is_first = any(first is entry for first in firsts for entry in entries)
+                if is_first and others is not Effect.DENY:
                     return True
         for effect in Effect:
             if effect is not rule.because.effect:
@@ -409,7 +467,8 @@ class _Trials:
         The search stops at the first difference that matters.
         """
         if not self._is_by_tool(rule.entries):
-            old, new = map(self._table, sides)
+            links = [part.links for part in self.parts]
+            old, new = (Table(Ceiling.of(map(LinkedRules, sets, links))) for sets in sides)
             return differences(old, new, self._known)
         dialect = self._dialect
         tools = dict.fromkeys(dialect.canonical(entry.tool) for entry in rule.entries)
@@ -429,33 +488,25 @@ class _Trials:
 
     def _sides(self, rule: RuleInTable, effect: Effect | None) -> list[list[RuleSet]]:
         """Return the rule sets as they are, and with *rule* of another *effect*, or without it."""
-        sets = [part.rules for part in self._parts]
+        sets = [part.rules for part in self.parts]
         changed = list(sets)
-        key = key_of(rule.entries[0])
         self._effort.left -= _FIXED_COST
-        for part in rule.lists:
-            rules = sets[part]
-            self._effort.left -= len(rules.entries)
-            entries: list[Entry] = []
-            for entry in rules.entries:
-                if key_of(entry) != key:
-                    entries.append(entry)
-                elif effect is not None:
-                    entries.append(evolve(entry, effect=effect))
-            kept = tuple(entries)
-            changed[part] = RuleSet(kept, rules.default, rules.dialect, rules.default_reason)
+        for part, lines in rule.lists.items():
+            entries, own = sets[part].entries, set(map(id, lines))
+            self._effort.left -= len(entries)
+            if effect is None:
+                kept = [entry for entry in entries if id(entry) not in own]
+            else:
+                kept = [evolve(e, effect=effect) if id(e) in own else e for e in entries]
+            changed[part] = evolve(sets[part], entries=tuple(kept))
         return [sets, changed]
 
     def _lookups(self, tool: str, sides: Iterable[Sequence[RuleSet]]) -> Iterator[Lookup]:
         """Yield the lookup of *tool* for each side."""
-        links = [part.links for part in self._parts]
+        links = [part.links for part in self.parts]
         for sets in sides:
             rows = (rules.row(tool) for rules in sets)
             yield Lookup(zip(rows, links, strict=True), "")
-
-    def _table(self, sets: Iterable[RuleSet]) -> Table:
-        links = (part.links for part in self._parts)
-        return Table(Ceiling.of(LinkedRules(*each) for each in zip(sets, links, strict=True)))
 
     def _one_call(self, rule: RuleInTable, sides: list[list[RuleSet]]) -> Difference | None:
         """Return the difference for a call of *rule* with `x` in its gaps; None without one."""
@@ -470,13 +521,13 @@ class _Trials:
         decided = (each.decide(call, remember=False) for each in self._lookups(tool, sides))
         return Difference(tool, call, *decided)
 
-    def _covering(self, rule: RuleInTable) -> list[Because]:
+    def covering(self, rule: RuleInTable) -> list[Because]:
         """Return the rules that each alone cover *rule*, in every list that has it."""
         found = [self._covering_in(part, entries) for part, entries in rule.lists.items()]
         return [why for key, why in found[0].items() if all(key in others for others in found)]
 
     def _covering_in(self, number: int, entries: tuple[Entry, ...]) -> dict[object, Because]:
-        part = self._parts[number]
+        part = self.parts[number]
         others: Iterable[Entry] = part.rules.entries
         if self._is_by_tool(entries):
             tools = dict.fromkeys(part.rules.dialect.canonical(each.tool) for each in entries)

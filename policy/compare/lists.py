@@ -35,19 +35,6 @@ from policy.tables.row import BY_DEFAULT, Outcome, Row
 from policy.tables.ruleset import Entry
 from policy.tables.table import Lookup
 
-__all__ = [
-    "ListSide",
-    "Sides",
-    "View",
-    "by_rules",
-    "counterparts",
-    "denies_all",
-    "grants_whole",
-    "is_inside",
-    "may_meet",
-    "start_of",
-]
-
 
 class LineIndex:
     """An index of lines of a list, by their effect and by how their patterns start and end."""

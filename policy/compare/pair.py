@@ -22,9 +22,6 @@ from policy.patterns.search import SearchResult, search
 from policy.tables.dialect import ArgumentKind
 from policy.tables.table import Lookup
 
-__all__ = ["OPAQUE", "OVERLAPS", "TextPair", "ToolPair"]
-
-
 # How many earlier lines of a list are watched one by one, before all of them are.
 _HIDING = 8
 

@@ -19,9 +19,6 @@ from policy.tables.row import Row
 from policy.tables.ruleset import Form
 from policy.tables.table import Lookup
 
-__all__ = ["formed_commands", "left_behind", "unnamed_differences"]
-
-
 _Forms = dict[Pattern, set[tuple[Effect, Form]]]
 
 

@@ -21,21 +21,6 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.row import KINDS
 from policy.tables.table import Lookup
 
-__all__ = [
-    "CHANGES",
-    "Call",
-    "CallShape",
-    "Difference",
-    "Effects",
-    "is_ordinary",
-    "of_direction",
-    "ordinary",
-    "signature",
-    "weaker",
-    "witness_call",
-]
-
-
 Call = dict[str, object]
 
 # Arguments of these kinds count as empty where they cannot be read.

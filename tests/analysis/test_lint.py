@@ -20,7 +20,7 @@ from policy.cli import main
 from policy.cli.report.terminal import PageLayout, terminal
 from policy.cli.report.words import finding_lines
 from policy.compare import compare
-from policy.compare.dead_rules import Effort, shadowing
+from policy.compare.dead_rules import Effort, written_rules
 from policy.core import values
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
@@ -29,6 +29,7 @@ from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.patterns.pattern import Pattern
 from policy.tables.table import Table
+from tests.standings import shadowing
 
 PYTHON_AND_ENV = "root m\nagent m {{\n    allow Read, {allow}\n    deny  {deny}\n}}\n"
 
@@ -889,13 +890,19 @@ def test_a_rule_for_commands_is_compared_once_with_the_files_that_these_open(mon
         return compare.compare(tool, *rest)
 
     monkeypatch.setattr("policy.compare.dead_rules.compare", counted)
-    content = json.dumps({"permissions": {"allow": ["Bash(xargs -n 1 *)", "Bash(xargs *)"]}})
-    (project,) = load_tree(Memory({".claude/settings.json": content})).projects
-    table = project.enforced.start("main").table
-    (narrow, _) = shadowing(table)
-    assert narrow.what == "redundant"
+
+    def narrow(*rules: str) -> str:
+        content = json.dumps({"permissions": {"allow": rules}})
+        (project,) = load_tree(Memory({".claude/settings.json": content})).projects
+        return shadowing(project.enforced.start("main").table)[0].what
+
+    assert narrow("Bash(xargs -n 1 * x)", "Bash(xargs *)") == "redundant"
     # Without the rule for both tools that run commands; where it asks or denies, the first tells.
     assert compared == ["Bash", "Monitor", "Bash", "Bash"]
+    compared.clear()
+    # A later rule that is wider in plain words needs no comparison.
+    assert narrow("Bash(make -n *)", "Bash(make *)") == "redundant"
+    assert compared == []
 
 
 @pytest.mark.parametrize(
@@ -955,9 +962,11 @@ def test_tables_share_what_becomes_of_a_rule_where_they_say_the_same_of_its_tool
     workspace = load_tree(Memory({"a.policy": text}))
     main_ = workspace.chain("main").table
     rule = next(e for part in main_.use.parts for e in part.rules.entries if "git" in e.rule)
-    mark, tried = (rule.place, rule.rule), TriedRules()
-    tables = {name: workspace.chain("main", name).table for name in agents}
-    keys = {name: tried.keys(table, {mark}).get(mark) for name, table in tables.items()}
+    mark, tried, keys = (rule.place, rule.rule), TriedRules(), dict[str, object]()
+    for name in agents:
+        parts = workspace.chain("main", name).table.use.parts
+        (found,) = written_rules(parts, {mark})
+        keys[name] = tried.key(parts, found)
     assert keys["all"] is not None
     assert keys["all"] == keys["web"] != keys["less"]
 

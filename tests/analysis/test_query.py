@@ -14,7 +14,6 @@ from policy.cli.query import as_json, blocks
 from policy.cli.report import document as doc
 from policy.cli.report.markdown import markdown
 from policy.cli.report.terminal import PageLayout, terminal
-from policy.compare.dead_rules import shadowing
 from policy.compare.samples import SAMPLED
 from policy.compare.tables import differences
 from policy.core import values
@@ -30,6 +29,7 @@ from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Ceiling, Table
 from tests.reference import Said, Scope
+from tests.standings import shadowing
 from tests.strategies import table
 from tests.tables.test_laws import FAMILIES, _pair, _usable
 

@@ -8,13 +8,13 @@ from policy.adapters import Guard
 from policy.analysis.reach.never import check
 from policy.analysis.reach.query import query
 from policy.analysis.reach.worklist import reach
-from policy.compare.dead_rules import shadowing
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.notation import DIALECT
 from policy.hosts.workspace import load_tree
 from policy.language.parse import parse_matcher
 from policy.tables.chain import Chain, SpawnDenied
+from tests.standings import shadowing
 
 HAIKU = {"model": "haiku"}
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from policy.compare.dead_rules import Effort, shadowing
+from policy.compare.dead_rules import Effort
 from policy.core.effect import Effect
 from policy.tables.table import Table
+from tests.standings import shadowing
 from tests.strategies import table
 
 LIVE, SHADOWED, REDUNDANT = "live", "shadowed", "redundant"

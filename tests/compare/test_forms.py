@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from policy.compare.dead_rules import shadowing
 from policy.compare.samples import SAMPLED
 from policy.compare.tables import differences, told
 from policy.compare.witness import Difference
@@ -12,6 +11,7 @@ from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
 from tests.claude_session import table
+from tests.standings import shadowing
 
 pytest.importorskip("tree_sitter_bash")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from policy.analysis.diff import READINGS
 from policy.analysis.lint import lint
-from policy.compare.dead_rules import shadowing, written_rules
+from policy.compare.dead_rules import written_rules
 from policy.compare.tables import differences, is_idle
 from policy.core.decision import Because
 from policy.core.effect import Effect
@@ -16,6 +16,7 @@ from policy.hosts.project import Project
 from policy.hosts.workspace import load_tree
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
+from tests.standings import shadowing
 from tests.universes import UNIVERSES, Model, Universe, models, tried
 
 # Hosts of which a policy takes no second: those are tried at length.

@@ -8,83 +8,111 @@ tables of all other chains, and then in the tables of the other modes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from policy.analysis.lint.checks import Positions, find
 from policy.analysis.reach.worklist import meet_equal_tables
 from policy.compare.compare import Known
-from policy.compare.dead_rules import Effort, RuleStanding, shadowing
+from policy.compare.dead_rules import (
+    Effort,
+    Mark,
+    RuleInTable,
+    RuleStanding,
+    Trials,
+    written_lines,
+    written_rules,
+)
 from policy.core.decision import Decision, Reason
 from policy.core.effect import VERBS, Effect
 from policy.core.finding import Finding
 from policy.core.progress import steps
 from policy.core.source import Place, visible
+from policy.core.values import evolve
 from policy.files.text import removal
 from policy.patterns.pattern import is_glob
 from policy.tables.chain import Chain
 from policy.tables.dialect import ArgumentKind, Dialect
 from policy.tables.ruleset import RuleSet
-from policy.tables.table import Ceiling, Table
-
-# A rule: where it stands, and its text.
-_Mark = tuple[Place | None, str]
+from policy.tables.table import Ceiling, LinkedRules, Table
 
 
 class TriedRules:
-    """What was found of rules so far, in the tables of any project."""
+    """What was found of rules so far, in the tables of any project; equal rules are tried once."""
 
     def __init__(self) -> None:
         self._compared: Known = {}
         # The standing of a rule, by its key in a table.
         self._standings: dict[object, RuleStanding] = {}
-        # What rule sets say of some tools, by number; each with the set, whose identity counts.
-        self._said: dict[object, tuple[RuleSet, int | None]] = {}
+        # What a rule set says of some tools, as a number; the places of its rules as numbers; and
+        # whether it allows all calls. All sets are alive in `_compared`: their identity counts.
+        self._said: dict[object, tuple[int, Mapping[Place | None, int], bool]] = {}
         self._numbers: dict[object, int] = {}
 
-    def standings(
-        self, table: Table, marks: set[_Mark], effort: Effort
-    ) -> dict[_Mark, RuleStanding]:
+    def marks(self, table: Table, among: set[Mark] | None = None) -> set[Mark]:
+        """Return the rules in files that a table has lines of, of all or *among* some."""
+        sets = (part.rules.interned for part in table.use.parts)
+        found = (written_lines(rules, self._compared).keys() for rules in sets)
+        return set[Mark]().union(*(some if among is None else some & among for some in found))
+
+    def standings(self, table: Table, marks: set[Mark], effort: Effort) -> dict[Mark, RuleStanding]:
         """Return the standing of some rules of a table, such as live or shadowed."""
-        keys = self.keys(table, marks)
-        found = {mark: self._standings[key] for mark, key in keys.items() if key in self._standings}
-        left = keys.keys() - found.keys()
-        if not left:
-            return found
-        others = _marks_of(table, limits=True) - left
-        for one in shadowing(table, known=others, effort=effort, compared=self._compared):
-            mark = (one.rule.place, one.rule.rule)
-            found[mark] = one
-            if one.what != "undecided":  # with more effort it may be decided
-                self._standings[keys[mark]] = one
+        trials = Trials(table, effort, self._compared)
+        rules: dict[Mark, list[RuleInTable]] = {}
+        for rule in written_rules(trials.parts, marks, self._compared):
+            rules.setdefault((rule.because.place, rule.because.rule), []).append(rule)
+        found: dict[Mark, RuleStanding] = {}
+        for mark, some in rules.items():
+            tried: list[RuleStanding] = []
+            for rule in reversed(some):  # one that denies may ask for something too
+                tried.append(self._standing(trials, rule))
+                if tried[-1].is_live:
+                    break
+            found[mark] = min(tried, key=lambda one: _COUNTS.index(one.is_live))
         return found
 
-    def keys(self, table: Table, marks: set[_Mark]) -> dict[_Mark, object]:
-        """Return a key for each rule: with equal keys it has the same standing in both tables."""
-        sets = [part.rules.interned for part in table.use.parts]
-        tools: dict[_Mark, set[str]] = {}
-        for rules in sets:
-            for entry in rules.entries:
-                if (mark := (entry.place, entry.rule)) in marks:
-                    tools.setdefault(mark, set()).add(rules.dialect.canonical(entry.tool))
-        about = {mark: _about(sets[0].dialect, named) for mark, named in tools.items()}
-        return {
-            mark: (mark, frozenset(self._number(rules, some) for rules in sets) - {None})
-            for mark, some in about.items()
-        }
+    def _standing(self, trials: Trials, rule: RuleInTable) -> RuleStanding:
+        key = self.key(trials.parts, rule)
+        if key in self._standings:
+            covering = partial(trials.covering, rule)
+            return evolve(self._standings[key], rule=rule.because, covering=covering)
+        found = trials.standing(rule)
+        if found.is_live is not None:  # with more effort it may be decided
+            self._standings[key] = found
+        return found
 
-    def _number(self, rules: RuleSet, tools: frozenset[str]) -> int | None:
-        """Return a number for the entries of *rules* for *tools*; None if all calls are allowed."""
-        known = self._said.get((id(rules), tools))
-        if known is None:
+    def key(self, parts: Sequence[LinkedRules], rule: RuleInTable) -> object:
+        """Return a key of a rule: with equal keys it has the same standing in both tables."""
+        dialect = parts[0].rules.dialect
+        tools = {dialect.canonical(e.tool) for some in rule.lists.values() for e in some}
+        about, place, found = _about(dialect, tools), rule.because.place, set[object]()
+        for part in parts:
+            number, places, allows = self._content(part.rules, about)
+            if not allows or place in places:
+                found.add((number, places.get(place)))
+        return rule.because.rule, rule.because.effect, frozenset(found)
+
+    def _content(
+        self, rules: RuleSet, tools: frozenset[str]
+    ) -> tuple[int, Mapping[Place | None, int], bool]:
+        """Return what *rules* say of *tools*, as `_said` has it."""
+        key = id(rules), tools
+        if key not in self._said:
             rows = [rules.row(tool).constant for tool in tools if not is_glob(tool)]
             lines = [rules.entries] if "*" in tools else map(rules.lines, sorted(tools))
-            said = tuple((e, e.rule, e.place) for some in lines for e in some)
+            places: dict[Place | None, int] = {None: 0}
+            said = tuple(
+                (_IN_WORDS(entry), places.setdefault(entry.place, len(places)))
+                for each in lines
+                for entry in each
+            )
             what = said, rules.default, rules.default_reason, id(rules.dialect)
             allows = all(row is not None and row.effect is Effect.ALLOW for row in rows)
-            number = None if rows and allows else self._numbers.setdefault(what, len(self._numbers))
-            known = self._said[id(rules), tools] = rules, number
-        return known[1]
+            number = self._numbers.setdefault(what, len(self._numbers))
+            self._said[key] = number, places, bool(rows) and allows
+        return self._said[key]
 
 
 def _about(dialect: Dialect, tools: set[str]) -> frozenset[str]:
@@ -96,6 +124,10 @@ def _about(dialect: Dialect, tools: set[str]) -> frozenset[str]:
     return frozenset(tools if opening.isdisjoint(tools) else opening | tools)
 
 
+# The attributes of an entry without its place.
+_IN_WORDS: Final = attrgetter("tool", "effect", "pattern", "field", "reason", "rule", "form")
+# What counts of several rules of one text, the first first: all of it must be dead.
+_COUNTS: Final = (True, None, False)
 _COMMANDS: Final = (ArgumentKind.COMMAND, ArgumentKind.POWERSHELL)
 
 
@@ -105,13 +137,13 @@ class _Trials:
     def __init__(self, tried: TriedRules, most: int | None, effort: Effort) -> None:
         self.tried, self.most, self.effort = tried, most, effort
         # Each rule that was tried, with what became of it in each table.
-        self.found: dict[_Mark, list[RuleStanding]] = {}
-        self.open: dict[_Mark, tuple[str, ...]] = {}  # where that is not known, and why
-        self.live: set[_Mark] = set()  # those that some call of some table needs
+        self.found: dict[Mark, list[RuleStanding]] = {}
+        self.open: dict[Mark, tuple[str, ...]] = {}  # where that is not known, and why
+        self.live: set[Mark] = set()  # those that some call of some table needs
 
-    def take(self, table: Table, marks: set[_Mark]) -> set[_Mark]:
+    def take(self, table: Table, marks: set[Mark]) -> set[Mark]:
         """Try some rules of a table, and return those that decide a call in it."""
-        marks = marks & _marks_of(table)
+        marks = self.tried.marks(table, marks)
         if not marks:
             return set()
         if self.most is not None and len(self.found.keys() | marks) > self.most:
@@ -120,15 +152,15 @@ class _Trials:
         live = set()
         for mark, standing in self.tried.standings(table, marks, self.effort).items():
             self.found.setdefault(mark, []).append(standing)
-            if standing.what == "undecided":
+            if standing.is_live is None:
                 self.open[mark] = standing.why
-            elif standing.what == "live":
+            elif standing.is_live:
                 live.add(mark)
         self.live |= live
         return live
 
     @property
-    def dead(self) -> dict[_Mark, list[RuleStanding]]:
+    def dead(self) -> dict[Mark, list[RuleStanding]]:
         """The rules that no call needs in any table that was tried."""
         out = self.live | self.open.keys()
         return {mark: standings for mark, standings in self.found.items() if mark not in out}
@@ -144,7 +176,9 @@ def dead_rule_findings(
     trials = _Trials(tried or TriedRules(), most, Effort())
     first = _tables(positions, chains=False)
     for table in steps(first.values(), "looking for rules that decide nothing"):
-        trials.take(table, _marks_of(table) - trials.live)  # one call of one table is enough
+        trials.take(
+            table, trials.tried.marks(table) - trials.live
+        )  # one call of one table is enough
     dead = {mark for mark, some in trials.dead.items() if _is_reported(positions, some)}
     for key, table in _tables(positions, chains=True).items() if dead else ():
         if key not in first:
@@ -167,10 +201,10 @@ def dead_rule_findings(
         yield find("rules-not-compared", file=file, what=what, why="; ".join(told))
 
 
-def _of_other_modes(positions: Positions, trials: _Trials, dead: set[_Mark]) -> Iterator[Finding]:
+def _of_other_modes(positions: Positions, trials: _Trials, dead: set[Mark]) -> Iterator[Finding]:
     """Try *dead* rules in each other permission mode; yield those that decide a call in one."""
     rules = {mark: trials.found[mark][0].rule for mark in dead}
-    needed: dict[_Mark, dict[str, None]] = {}
+    needed: dict[Mark, dict[str, None]] = {}
     for project in positions.project.modes.values() if dead else ():
         mode = Positions(project, positions.source)
         for table in _tables(mode, chains=True).values():
@@ -192,14 +226,14 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
     if not meet_equal_tables(project.attenuated, project.enforced):
         return
     started = [e.declared for name, e in project.agents.items() if name not in project.all_starts]
-    theirs = set[_Mark]().union(*map(_marks_of, started))
+    theirs = set[Mark]().union(*map(alone.tried.marks, started))
     granting = {
         mark for mark in alone.live & theirs if alone.found[mark][0].rule.effect is not Effect.DENY
     }
     chains = _Trials(alone.tried, alone.most, alone.effort)
-    by: dict[_Mark, Chain] = {}
+    by: dict[Mark, Chain] = {}
     for chain in (each for each in positions.chains if granting and len(each.names) > 1):
-        by = dict.fromkeys(granting & _marks_of(chain.table), chain) | by
+        by = dict.fromkeys(alone.tried.marks(chain.table, granting), chain) | by
         chains.take(chain.table, granting)
     for mark, standings in chains.dead.items():
         if _is_reported(positions, standings):
@@ -232,22 +266,12 @@ def _tables(positions: Positions, *, chains: bool) -> dict[object, Table]:
     return found
 
 
-def _marks_of(table: Table, *, limits: bool = False) -> set[_Mark]:
-    """Return the rules in files that a table has entries of; with *limits*, also depth limits."""
-    entries = (entry for part in table.use.parts for entry in part.rules.entries)
-    return {
-        (entry.place, entry.rule)
-        for entry in entries
-        if entry.place is not None and (limits or entry.reason is not Reason.DEPTH)
-    }
-
-
-def _covering(standings: Iterable[RuleStanding]) -> set[_Mark]:
+def _covering(standings: Iterable[RuleStanding]) -> set[Mark]:
     """Return the rules that cover a rule in every table that has it."""
-    return set[_Mark].intersection(*({(b.place, b.rule) for b in one.by} for one in standings))
+    return set[Mark].intersection(*({(b.place, b.rule) for b in one.by} for one in standings))
 
 
-def _is_kept(mark: _Mark, dead: dict[_Mark, list[RuleStanding]]) -> bool:
+def _is_kept(mark: Mark, dead: dict[Mark, list[RuleStanding]]) -> bool:
     """Return whether the rule is the first of several equivalent ones, of which one must stay."""
     covers = _covering(dead[mark])
     alike = [other for other in covers if other in dead and mark in _covering(dead[other])]
@@ -261,8 +285,9 @@ def _is_reported(positions: Positions, standings: list[RuleStanding]) -> bool:
     span = positions.span(rule.place, rule.rule)
     if span is None or rule.rule not in span.text:
         return False  # the host's words for something that is not written as a rule
-    shadowed = all(one.what == "shadowed" for one in standings)
-    return shadowed or rule.effect is Effect.ALLOW or bool(_covering(standings))
+    if rule.effect is Effect.ALLOW or _covering(standings):
+        return True
+    return all(one.what == "shadowed" for one in standings)
 
 
 def _finding(positions: Positions, standings: list[RuleStanding]) -> Finding:

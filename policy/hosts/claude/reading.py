@@ -207,11 +207,7 @@ class ClaudeEnforced:
         session, mode = self.session.asides.get(state.aside, self.session), state.mode
 
         def made() -> Table:
-            reading = dialect(session, mode)
-            own = session.cached(
-                ("pool", definition.name, definition.place, position, id(reading)),
-                lambda: pool(definition, session, position, reading),
-            )
+            own = pool(definition, session, position, dialect(session, mode))
             sets = [own, *rule_sets(session, mode)]
             if position.may_start:
                 background = session.options.in_background(1 if position.main else 2)

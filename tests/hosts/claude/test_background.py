@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from policy.compare.dead_rules import shadowing
 from policy.compare.tables import differences
 from policy.core.effect import Effect
 from tests.claude_session import table
+from tests.standings import shadowing
 
 pytest.importorskip("tree_sitter_bash")
 
