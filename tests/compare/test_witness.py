@@ -12,9 +12,10 @@ from policy.analysis.attribution import EditEffect
 from policy.analysis.diff import Change, diff_workspaces
 from policy.cli.report.changes import change_rows
 from policy.cli.report.words import call_text
-from policy.compare.witness import is_ordinary
+from policy.compare.witness import CallShape, is_ordinary
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
 
 # Rules before, rules after, and what shows the change: a row each.
 ROWS = [
@@ -50,3 +51,21 @@ def test_a_change_is_shown_by_the_call_that_people_think_of(before, after, witne
     found = shown(before, after)
     assert found[0][0] == witness
     assert is_ordinary({"": found[0][0].partition("(")[2].rstrip(")")})
+
+
+@pytest.mark.parametrize(
+    ("path", "typed"),
+    [
+        ("/w/a/x", "x"),
+        ("/w/a", "."),
+        ("/w/a/ x", "./ x"),  # else its blank could be trimmed
+        ("/h/x", "~/x"),
+        ("/h", "~"),
+        ("/hx", "/hx"),
+        ("/w/ab", "/w/ab"),
+        ("", "/"),
+    ],
+)
+def test_a_path_is_shown_as_people_type_it(path: str, typed: str) -> None:
+    shape = CallShape(Dialect("test", cwd="/w/a", home="/h"), Argument(ArgumentKind.PATH, ("p",)))
+    assert shape.call(path) == {"p": typed}

@@ -55,6 +55,11 @@ def test_the_simplest_tables_survive(table) -> None:
     assert table_from_json(table_to_json(table)) == table
 
 
+def test_what_is_no_table_has_no_json() -> None:
+    with pytest.raises(TypeError, match="expected a table"):
+        table_to_json({})  # type: ignore[arg-type]  # is refused
+
+
 @pytest.mark.parametrize("front_end", FRONT_ENDS, ids=lambda each: each.HOST)
 @pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_every_table_of_the_fixtures_survives(front_end, step) -> None:
