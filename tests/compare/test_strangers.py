@@ -115,6 +115,7 @@ _texts = st.lists(st.sampled_from(["/a", "/b", "/ab", "/aab"]), max_size=4).map(
 @given(_pieces.map("/".join), st.booleans(), _texts, _texts)
 @example("**/a/b", True, "/a", "/b")
 @example("a/**", False, "/a", "")
+@example("[ab]", False, "/c", "")
 def test_what_is_left_behind_a_text_matches_what_may_follow_it(glob, floating, start, rest) -> None:
     (pattern,) = notations.paths(glob, floating=floating)
     left = list(left_behind(pattern, start))
