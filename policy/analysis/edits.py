@@ -33,6 +33,9 @@ _BETWEEN: Final = ", \t\r\n"
 _ALIKE: Final = 0.6
 _MOST_PAIRED: Final = 60
 
+# Where a rule about commands stops naming them.
+_WILD: Final = re.compile(r"[:*)]")
+
 # How often a text is cut into smaller parts.
 _DEEPEST: Final = 12
 
@@ -153,9 +156,15 @@ class _Part:
         return Span(self.source, at, at + len(self.body))
 
     def is_like(self, other: _Part) -> bool:
-        """Return whether both have most letters in common: of two rules, in their parentheses."""
+        """Return whether both have most letters in common: of two rules, in their parentheses.
+
+        A command and the same with more words, as `make *` and `make test`, are alike too.
+        """
         (tool, _, one), (other_tool, _, two) = (each.body.partition("(") for each in (self, other))
         texts = (one, two) if one and two else (tool, other_tool)
+        shorter, longer = sorted((_WILD.split(text)[0].strip() for text in texts), key=len)
+        if shorter and longer.startswith(f"{shorter} "):
+            return True
         return SequenceMatcher(None, *texts, autojunk=False).ratio() >= _ALIKE
 
     def cut(

@@ -409,7 +409,7 @@ def test_with_rules_beyond_the_bound_every_call_is_denied(
     assert found.chain("main", reading=reading).decide("WebSearch", {}).effect is Effect.ALLOW
 
     monkeypatch.setattr(limits, "RULES", 1)
-    found = load_tree(files)
+    found = load_tree(Memory({".claude/settings.json": rules + "\n"}))  # a text is read once
     (finding,) = found.findings
     assert (finding.code, finding.severity) == ("too-many-rules", Severity.ERROR)
     assert str(finding.place) == ".claude/settings.json:1:52"
