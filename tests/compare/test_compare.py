@@ -13,7 +13,7 @@ from policy.compare.witness import CallShape, Difference
 from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
-from policy.patterns.pattern import Pattern
+from policy.patterns.pattern import Pattern, PatternKind
 from policy.patterns.search import classes
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
@@ -488,3 +488,33 @@ def test_a_command_that_is_allowed_as_a_whole_opens_each_file_that_no_rule_speak
     comparison = differences(table(*rules), table(*rules, "deny Read(b)"))
     assert comparison.exact
     assert _shown(comparison) == [("Bash", "x < b", ALLOW, DENY)]
+
+
+# --- the call that is shown ---------------------------------------------------------
+
+
+def test_a_change_is_shown_by_a_call_that_its_own_rule_decides() -> None:
+    before = table("allow Bash(git push origin main)", "allow Bash(git push *)", default=ASK)
+    comparison = differences(before, table(default=ASK))
+    shown = [(d.call, [b.rule for b in d.before.because]) for d in comparison.differences]
+    assert ({"command": "git push origin main"}, ["Bash(git push origin main)"]) in shown
+    assert ["Bash(git push *)"] in [rules for _, rules in shown]
+
+
+def test_arguments_of_two_kinds_are_compared_kind_by_kind() -> None:
+    """Two hosts read the argument of a tool differently: as a path, and as a text."""
+    path = values.evolve(DIALECT, arguments={"Open": Argument(ArgumentKind.PATH, ("name",))})
+    text = values.evolve(DIALECT, arguments={"Open": Argument(ArgumentKind.TEXT, ("name",))})
+
+    def of(dialect: Dialect, effect: Effect) -> RuleSet:
+        kind = PatternKind.PATH if dialect is path else PatternKind.TEXT
+        return RuleSet((Entry("Open", effect, Pattern.exactly("/a", kind)),), ALLOW, dialect)
+
+    for shared, changes in ((ASK, [(ASK, DENY)]), (DENY, [])):
+        old, new = (
+            Table(Ceiling.of(LinkedRules(rules) for rules in (of(path, shared), of(text, effect))))
+            for effect in (ASK, DENY)
+        )
+        comparison = differences(old, new)
+        assert not comparison.exact
+        assert [each.effects for each in comparison.differences] == changes

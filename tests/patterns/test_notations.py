@@ -279,3 +279,20 @@ def test_letters_are_one_where_ecmascript_ignores_case() -> None:
     forms = {(folded(letter), canonical(letter)) for letter in letters}
     assert all(len(form) == 1 for form, _ in forms)
     assert len(forms) == len({form for form, _ in forms}) == len({each for _, each in forms})
+
+
+@pytest.mark.parametrize(
+    ("glob", "matched", "others"),
+    [
+        # A slash at the end means folders, and all in them. `src` is one; the anchor is none.
+        ("src/**/", ["/r/src/a", "/r/src/a/b"], ["/r/src", "/r/a/b"]),
+        ("**/", ["/r/a/b"], ["/r/a"]),
+        ("**", ["/r/a", "/r/a/b"], ["/r"]),
+    ],
+)
+def test_a_double_star_with_a_slash_behind_it_matches_what_is_in_folders(
+    glob: str, matched: list[str], others: list[str]
+) -> None:
+    (pattern,) = paths(glob, "/r")
+    assert all(map(pattern.matches, matched))
+    assert not any(map(pattern.matches, others))

@@ -281,3 +281,10 @@ def test_a_rule_for_any_command_does_not_open_files_that_another_denies(effect):
     for command in ("cat < a", "make > a", "make"):
         assert str(opening.decide("Bash", {"command": command}).effect) == effect, command
     assert opening.decide("Bash", {"command": "cat < $X"}).effect is Effect.ASK
+
+
+def test_a_table_that_hands_on_more_is_not_below_one_that_grants_as_much() -> None:
+    use, less = table("allow Read", "allow Bash"), table("allow Read")
+    wide, narrow = Table(use.use, use.use), Table(use.use, less.use)
+    assert narrow <= wide
+    assert not wide <= narrow
