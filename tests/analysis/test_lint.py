@@ -1035,3 +1035,10 @@ def test_a_rule_for_every_command_is_told(rule: str) -> None:
 def test_a_rule_for_some_commands_allows_not_every_one(rule: str) -> None:
     assert "rule-allows-every-command" not in codes(settings(allow=[rule]))
     assert "rule-allows-every-command" not in codes(settings(ask=["Bash"], allow=["Bash(*)"]))
+
+
+def test_a_rule_that_can_allow_no_command_is_not_reported_as_shadowed_too() -> None:
+    assert codes(settings(allow=["Bash(source:*)", "Bash(watch *)"])) == [
+        "exec-wrapper-not-approvable",
+        "exec-wrapper-not-approvable",
+    ]

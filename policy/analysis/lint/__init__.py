@@ -103,7 +103,7 @@ def lint(tree: Tree, workspace: Workspace, *, most: int | None = None) -> Linted
     )
 
 
-_OF_NOTHING = {"rule-of-no-command", "dead-compound-rule"}
+_OF_NOTHING = {"rule-of-no-command", "dead-compound-rule", "exec-wrapper-not-approvable"}
 _WEAKER = {"guard-misses-command", "shadowed-rule", "redundant-rule"}
 
 
