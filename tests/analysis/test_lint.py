@@ -1042,3 +1042,9 @@ def test_a_rule_that_can_allow_no_command_is_not_reported_as_shadowed_too() -> N
         "exec-wrapper-not-approvable",
         "exec-wrapper-not-approvable",
     ]
+
+
+def test_a_skill_that_allows_every_command_has_one_finding_for_it() -> None:
+    skill = "---\nname: deploy\ndescription: Deploys.\nallowed-tools: Read, Bash\n---\nDeploy.\n"
+    files: dict[str, str | bytes] = {".claude/skills/deploy/SKILL.md": skill}
+    assert codes(files) == ["skill-allows-every-command"]

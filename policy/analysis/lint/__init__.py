@@ -77,9 +77,8 @@ def lint(tree: Tree, workspace: Workspace, *, most: int | None = None) -> Linted
         if (finding.code, finding.place) not in known:
             known.add((finding.code, finding.place))
             found.append(finding)
-    # That a rule matches nothing says more than what it misses, or that others decide.
-    nothing = {finding.place for finding in found if finding.code in _OF_NOTHING}
-    found = [each for each in found if each.place not in nothing or each.code not in _WEAKER]
+    replaced = {(each.place, code) for each in found for code in _REPLACES.get(each.code, ())}
+    found = [each for each in found if (each.place, each.code) not in replaced]
     listed = source_of(IGNORED_FILE)
     by, mistakes = ignored(listed) if listed is not None else ([], ())
     found += mistakes
@@ -103,8 +102,12 @@ def lint(tree: Tree, workspace: Workspace, *, most: int | None = None) -> Linted
     )
 
 
-_OF_NOTHING = {"rule-of-no-command", "dead-compound-rule", "exec-wrapper-not-approvable"}
-_WEAKER = {"guard-misses-command", "shadowed-rule", "redundant-rule"}
+# That a rule matches nothing says more than what it misses, or that others decide.
+_OF_NOTHING = ("rule-of-no-command", "dead-compound-rule", "exec-wrapper-not-approvable")
+_WEAKER = ("guard-misses-command", "shadowed-rule", "redundant-rule")
+# A code, and the codes that say less of the same rule.
+_REPLACES: dict[str, tuple[str, ...]] = dict.fromkeys(_OF_NOTHING, _WEAKER)
+_REPLACES["skill-allows-every-command"] = ("rule-allows-every-command",)
 
 
 def _about_files(
