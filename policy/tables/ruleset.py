@@ -270,4 +270,4 @@ def _dialect_text(dialect: Dialect) -> str:
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
 
 # Rows of names that no entry gives literally, kept at most.
-_REMEMBERED_NAMES = 4096
+_REMEMBERED_NAMES = 1024

@@ -444,7 +444,7 @@ def _because(outcome: Outcome, links: _Links) -> tuple[Because, ...]:
 
 
 # Tools a table keeps a lookup of. Names come from calls, so they are bounded.
-_REMEMBERED_TOOLS = 4096
+_REMEMBERED_TOOLS = 1024
 
 UNRESTRICTED: Table = Table()
 NOTHING: Table = Table(Ceiling.of([LinkedRules(_DENIES_ALL)]), bounds=Bounds(0, 0, TRUST[0]))
