@@ -242,9 +242,8 @@ class Kinds:
 class Shell:
     """What a host knows of shell commands."""
 
-    reader: str = (
-        ""  # the host whose `policy.hosts.NAME.shell` reads them; "" is the default reader
-    )
+    # The host whose `policy.hosts.NAME.shell` reads commands; "" is the default reader.
+    reader: str = ""
     wrapping: Wrapping = Wrapping()  # which programs run the command behind them
     variables: Variables = Variables()
     files: FileTools = FileTools()  # which tools decide about the files of a command

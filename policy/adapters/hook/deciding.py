@@ -203,9 +203,8 @@ class ProjectVerdict:
     """The verdict of one project on a call."""
 
     decision: Decision
-    message: Callable[[], str] = (
-        str  # returns the message for the model, or the person who approves
-    )
+    # Returns the message for the model, or for the person who approves.
+    message: Callable[[], str] = str
     chain: tuple[str, ...] = ()  # of the agent that calls, if certain
     project: str = ""  # of these agents, if several projects have the root
 

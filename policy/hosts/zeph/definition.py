@@ -175,9 +175,8 @@ class SubAgentDef:
     # `PreToolUse` or `PostToolUse` -> its hooks.
     hooks: Mapping[str, tuple[HookMatcher, ...]] = field(factory=dict, hash=False)
     memory: MemoryScope | None = None
-    allowed_spawns: tuple[str, ...] | None = (
-        None  # agents that it may start; None is any (issue 970)
-    )
+    # The agents that it may start; None is any (issue 970).
+    allowed_spawns: tuple[str, ...] | None = None
     source: str | None = field(default=None, eq=False)  # ``<scope>/<file>``, never a whole path
     file_path: Path | None = field(default=None, eq=False, repr=False)
     text: Source | None = field(default=None, eq=False, repr=False)  # the whole file
