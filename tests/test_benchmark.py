@@ -142,6 +142,26 @@ def test_what_people_meet_first_is_measured_as_processes(
     assert 1 < taken.written < 1.01
 
 
+def test_peers_are_asked_what_nobody_asked_before(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, absent = (
+        Peer(name, module, "no", _allows_everything)
+        for name, module in (("fast", "json"), ("nobody", "no_such_engine"))
+    )
+    monkeypatch.setattr("tests.benchmark.figures.PEERS", (there, absent))
+    assert program.main(["--quick", "--first", "peers", "--json"]) == 0
+    missing, *figures = json.loads(capsys.readouterr().out)["figures"]
+    assert (missing["name"], missing["shown"]) == ("nobody", "not installed (no)")
+    assert [figure["name"] for figure in figures] == [
+        f"fast : ours, 100 {when} calls, {size} rules"
+        for size in QUICK.sizes
+        for when in ("first", "later", "seen")
+    ]
+    for values in (figure["values"] for figure in figures):
+        assert values["ratio"] == values["peer_us"] / values["ours_us"]
+
+
 def test_growth_has_an_exponent_and_says_what_did_not_end() -> None:
     growth = first.Growth("check", "rules of our notation", (), {10: 20})
     ended = first.grown(growth, QUICK)

@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
 
@@ -29,6 +31,7 @@ from tests.benchmark import workload as workloads
 from tests.benchmark.clock import cost_of_each, seconds
 from tests.benchmark.deciders import table_of
 from tests.benchmark.figures import Figure, Scale, at_most, installed
+from tests.benchmark.peers import Decider
 from tests.benchmark.processes import process_figures
 from tests.benchmark.workload import Call, Rule, policy_text
 from tests.golden.inputs import CORPUS
@@ -270,7 +273,6 @@ def _over(
 
 _KIND = {"Bash": "command", "Task": "agent", "WebFetch": "URL"}
 _KIND |= dict.fromkeys(("Read", "Edit", "Write"), "path")
-_AHEAD = {10: 3, 1_000: 30, 10_000: 100}  # times the fastest peer, by rules
 
 
 def _unseen(scale: Scale) -> Iterator[Figure]:
@@ -290,7 +292,6 @@ def _unseen(scale: Scale) -> Iterator[Figure]:
         for kind, same in kinds.items():
             name = f"{kind} never seen, {size:,} rules: mean / p50 / p99, and later"
             yield _first_calls(name, same, table_of((*rules, *urls)), others, scale.calls)
-        yield from _beside(rules, calls[:200], size)
     yield from _of_a_table(workloads.drawn(scale.largest), scale)
 
 
@@ -311,22 +312,6 @@ def _first_calls(
         return Figure(name, values, f"{shown} µs", "p50 ≤ 150 µs", values["first_p50_us"] <= 150)
     met = values["first_mean_us"] <= 10 and values["first_p50_us"] <= 5
     return Figure(name, values, f"{shown} µs", "≤ 10 / 5 µs", met)
-
-
-def _beside(rules: Sequence[Rule], calls: Sequence[Call], size: int) -> Iterator[Figure]:
-    """Yield how many times longer the fastest engine that is installed takes on the same calls."""
-    asked = [(call.tool, call.input) for call in calls]
-    ours = cost_of_each(table_of(rules).decide, asked, repeat=1, rounds=1).mean
-    means = {}
-    for peer in installed()[0] if size in _AHEAD else ():
-        decide = peer.load(rules)
-        own = [(call.tool, call.argument) for call in calls]
-        means[peer.name] = cost_of_each(decide, own, repeat=1, rounds=1).mean
-    if means:
-        fastest = min(means, key=means.__getitem__)
-        ratio, least = means[fastest] / ours, _AHEAD[size]
-        name = f"    {fastest} : agent-policy, {len(calls)} calls, {size:,} rules, mean"
-        yield Figure(name, {"ratio": ratio}, f"{ratio:.1f}x", f"≥ {least}x", ratio >= least)
 
 
 def _of_a_table(rules: Sequence[Rule], scale: Scale) -> Iterator[Figure]:
@@ -356,8 +341,55 @@ def _of_a_table(rules: Sequence[Rule], scale: Scale) -> Iterator[Figure]:
     yield Figure(name, {"exact": exact}, "exact" if exact else "not exact", "exact", exact)
 
 
+# --- peers ------------------------------------------------------------------
+
+_AHEAD = {10: 3, 1_000: 30, 10_000: 100}  # times the fastest peer, by rules
+
+
+def _peers(scale: Scale) -> Iterator[Figure]:
+    """Yield how many times longer other engines take on the same calls, each asked once."""
+    there, missing = installed()
+    for peer in missing:
+        yield Figure(peer.name, {}, f"not installed ({peer.distribution})")
+    for size in (tuple(_AHEAD) if scale.largest in _AHEAD else scale.sizes) if there else ():
+        rules = workloads.drawn(size)
+        calls = list(dict.fromkeys(workloads.more_calls(rules, 20 * scale.calls)))
+        first, later = calls[: scale.calls], calls[scale.calls : 2 * scale.calls]
+        table = table_of(rules)
+        engines = {peer.name: peer.load(rules) for peer in there if size <= peer.most}
+        for when, same in (("first", first), ("later", later), ("seen", first)):
+            asked = [(call.tool, call.input) for call in same]
+            repeat = scale.repeat if when == "seen" else 1
+            ours = cost_of_each(table.decide, asked, repeat=repeat, rounds=1).mean
+            means = {name: _mean(decide, same, scale) for name, decide in engines.items()}
+            yield from _ahead(f"{len(same):,} {when} calls, {size:,} rules", ours, means, size)
+            for call in calls[2 * scale.calls :] if when == "first" else ():
+                table.decide(call.tool, call.input)
+
+
+def _mean(decide: Decider, calls: Sequence[Call], scale: Scale) -> float:
+    """Return the mean cost of a peer on as many of *calls* as it can answer in its time."""
+    start = time.thread_time()
+    decide(calls[-1].tool, calls[-1].argument)
+    most = max(20, int(scale.seconds / 4 / (time.thread_time() - start)))
+    asked = [(call.tool, call.argument) for call in calls[:most]]
+    return cost_of_each(decide, asked, repeat=1, rounds=1).mean
+
+
+def _ahead(name: str, ours: float, peers: Mapping[str, float], size: int) -> Iterator[Figure]:
+    """Yield how many times longer each takes, the fastest first: it has the target."""
+    least = _AHEAD.get(size)
+    for peer, mean in sorted(peers.items(), key=itemgetter(1)):
+        ratio, values = mean / ours, {"ratio": mean / ours, "peer_us": mean, "ours_us": ours}
+        shown = f"{ratio:,.2f}x, {mean:,.3f} : {ours:.3f} µs"
+        target, met = (f"≥ {least}x", ratio >= least) if least else ("", None)
+        yield Figure(f"{peer} : ours, {name}", values, shown, target, met)
+        least = None
+
+
 PARTS: dict[str, Callable[[Scale], Iterator[Figure]]] = {
     "calls": _unseen,
+    "peers": _peers,
     "start": _start,
     "hook": process_figures,
     "rules": _growth(_RULES),
