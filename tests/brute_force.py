@@ -16,7 +16,7 @@ from functools import cache
 import attrs
 
 from policy.patterns.pattern import PatternKind
-from policy.patterns.tokens import Alternatives, Gap, OneOf, Token
+from policy.patterns.tokens import Alternatives, Gap, OneOf, Run, Token
 
 __all__ = [
     "Universe",
@@ -27,6 +27,7 @@ __all__ = [
     "raw_either",
     "raw_host",
     "raw_path",
+    "raw_slashed",
     "raw_text",
     "texts",
 ]
@@ -57,6 +58,8 @@ def _written(raw: Raw, separator: str) -> str:
             expression += (
                 f"(?:{'|'.join(_written(each, separator) for each in token.alternatives)})"
             )
+        elif isinstance(token, Run):
+            expression += f"(?:(?!{'|'.join(map(re.escape, sorted(token.excluded)))}).)*"
         else:
             # One character that is no separator, and in the set or not.
             members = "|".join(map(re.escape, sorted(token.characters))) or "(?!)"
@@ -129,6 +132,12 @@ def _sorted(found: Iterable[str]) -> tuple[str, ...]:
 def raw_text(dice: random.Random, size: int) -> Raw:
     """Return at most *size* letters and stars."""
     return tuple(dice.choice(("a", "b", Gap.ANY)) for _ in range(dice.randint(0, size)))
+
+
+def raw_slashed(dice: random.Random, size: int) -> Raw:
+    """Return at most *size* letters, slashes, and gaps that some characters end."""
+    runs = Run(frozenset("/")), Run(frozenset("/b")), OneOf(frozenset("/"), negated=True)
+    return tuple(dice.choice(("a", "b", "/", Gap.ANY, *runs)) for _ in range(dice.randint(0, size)))
 
 
 def raw_path(dice: random.Random, segments: int, size: int, letters: str, deep: float = 0.4) -> Raw:

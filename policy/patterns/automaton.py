@@ -11,9 +11,10 @@ and small states.
 
 from __future__ import annotations
 
+import sys
 from _thread import allocate_lock
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count
 
 from policy.core import limits
 from policy.patterns.tokens import Gap, OneOf, Run, canonical_ways
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # The index for "no pattern matches"; it is larger than every other.
-NO_MATCH: Final = 1 << 60
+NO_MATCH: Final = sys.maxsize
 
 # The lock for building nodes. All automata share it, since building is rare and brief.
 _BUILDING: Final = allocate_lock()
@@ -155,8 +156,8 @@ class Automaton:
         self.patterns = [*patterns]
         self.separator = separator
         self._part_ends = frozenset({separator})
-        self._count = 0  # of nodes
-        self._remembered = 0
+        self._numbers = count()  # of nodes
+        self._remembered: int  # entries of the cache of states
         self._states: dict[Key, AutomatonState] = {}
         self._start: AutomatonState | None = None  # built for the first text
 
@@ -248,16 +249,17 @@ class Automaton:
         settled: TrieNode | None = None
         for node in nodes:
             if node.loop is _NOTHING:
-                lines[node.line] = max(node.depth, lines.get(node.line, 0))
+                lines[node.line] = max(node.depth, lines.get(node.line, node.depth))
                 if node.accept < (NO_MATCH if settled is None else settled.accept):
                     settled = node
             elif node.loop is self._part_ends:
-                parts[node.part] = max(node.depth, parts.get(node.part, 0))
+                parts[node.part] = max(node.depth, parts.get(node.part, node.depth))
         if lines or parts:
             nodes = [
                 node
                 for node in nodes
-                if node.depth >= lines.get(node.line, 0) and node.depth >= parts.get(node.part, 0)
+                if node.depth >= lines.get(node.line, node.depth)
+                and node.depth >= parts.get(node.part, node.depth)
             ]
         if settled is not None:
             of = self._sequences
@@ -280,8 +282,7 @@ class Automaton:
         return self._node(0, range(len(self._sequences)), None)
 
     def _node(self, depth: int, indices: Sequence[int], loop: frozenset[str] | None) -> TrieNode:
-        self._count += 1
-        return TrieNode(self._count, depth, indices, loop)
+        return TrieNode(next(self._numbers), depth, indices, loop)
 
     def _build(self, node: TrieNode) -> None:
         """Build the children of *node*, unless another thread did."""
@@ -334,9 +335,8 @@ class Automaton:
 
     def _stays(self, node: TrieNode, edge: object) -> bool:
         """Return whether the child behind *edge* is in the same part of the text as *node*."""
-        if node.loop is _NOTHING or node.deepened is not None or isinstance(edge, Run):
-            return False
-        return edge is not Gap.ANY and edge is not Gap.DEEP and edge != self.separator
+        is_open = node.loop is _NOTHING or node.deepened is not None or isinstance(edge, Run)
+        return not is_open and edge not in (Gap.ANY, Gap.DEEP, self.separator)
 
 
 def _edges(token: Token) -> Iterable[Token]:

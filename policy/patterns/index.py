@@ -89,7 +89,7 @@ class Index:
     def matching(self, text: str) -> Iterator[int]:
         """Yield the index of each pattern that matches all of *text*, in no order."""
         yield from self._outside_crowds(text)
-        if self._crowd and self._walked.first(text) != NO_MATCH:
+        if self._walked.first(text) != NO_MATCH:
             for index, tokens, _ in self._crowd:
                 if fits(tokens, text, self._separator):
                     yield index

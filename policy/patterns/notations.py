@@ -96,7 +96,7 @@ def paths(
     below_only = glob.endswith("/")
     anchored = "/" in glob.rstrip("/")
     segments = [segment for segment in glob.split("/") if segment]
-    tokens: list[Token] = [folded(anchor) if fold else anchor]
+    tokens: list[Token] = []
     if not anchored and floating and segments:
         tokens.append(Gap.DEEP)
     for index, segment in enumerate(segments):
@@ -113,9 +113,9 @@ def paths(
                 tokens += ["/", Gap.PART]
             below_only = True
     tokens += ["/", Gap.PART, Gap.DEEP] if below_only else [Gap.DEEP]
-    if any_case:
-        tokens[1:] = in_any_case(tokens[1:])
-    return (Pattern.of(PatternKind.PATH, tokens),)
+    start = folded(anchor) if fold else anchor
+    below = in_any_case(tokens) if any_case else tokens
+    return (Pattern.of(PatternKind.PATH, [start, *below]),)
 
 
 _PIECE: Final = re.compile(

@@ -143,9 +143,7 @@ class Pattern:
         pattern = _PATTERNS.get(form)
         if pattern is None:
             with _MAKING:
-                pattern = _PATTERNS.get(form)
-                if pattern is None:
-                    pattern = _PATTERNS[form] = cls(*form)
+                pattern = _PATTERNS.setdefault(form, cls(*form))
         return pattern
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -17,7 +17,6 @@ import sys
 from collections import deque
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from itertools import chain
 
 from policy.core import limits
 from policy.core.values import frozen
@@ -25,9 +24,6 @@ from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
 from policy.patterns.domains import Domain, DomainState
 from policy.patterns.pattern import Pattern, excluded_characters, named, readable, tokens_of
 from policy.patterns.tokens import readability
-
-# Private-use characters, which real patterns do not have; if one has, the next is taken.
-_FRESH = [chr(code) for code in range(0xE000, 0xE400)]
 
 _Key = tuple[int | frozenset[int], ...]
 _States = tuple[AutomatonState | DomainState, ...]
@@ -43,7 +39,8 @@ class SearchResult:
 
 def fresh_character(letters: set[str]) -> str:
     """Return a character that is not among *letters*."""
-    everything = chain(_FRESH, map(chr, reversed(range(sys.maxunicode))))
+    # From the private-use characters on, which real patterns do not have.
+    everything = map(chr, range(0xE000, sys.maxunicode))
     return next(character for character in everything if character not in letters)
 
 

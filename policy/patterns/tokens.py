@@ -185,9 +185,9 @@ def _places_behind(token: Token, text: str, separator: str, places: set[int]) ->
         inside = (place for place in places if place < length and text[place] != separator)
         return {at + 1 for at in inside if (text[at] in group.characters) is not group.negated}
     ends = token.excluded if isinstance(token, Run) else separator if token is Gap.PART else ""
-    all_ends, last = set[int](), -1
+    all_ends = set[int]()
     for place in sorted(places):
-        if place > last:  # an earlier offset of this run gave the same ends
+        if place not in all_ends:  # an earlier offset of this run gave the same ends
             last = min((at for end in ends if (at := text.find(end, place)) >= 0), default=length)
             all_ends.update(range(place, last + 1))
     return all_ends
@@ -270,7 +270,7 @@ def in_any_case(tokens: Iterable[Token], folders: Iterable[str] = ()) -> Iterato
 
 def in_one_case(token: OneOf) -> str:
     """Return the small letter of a set of both cases of one letter; "" for any other set."""
-    letter = folded(min(token.characters, default=""))
+    letter = folded(next(iter(token.characters), ""))
     return letter if letter and not token.negated and token.characters == _alike(letter) else ""
 
 
@@ -282,7 +282,7 @@ def _alike(letter: str) -> frozenset[str]:
     if letter.isascii():
         return frozenset((letter.lower(), letter.upper()))
     if not _ALIKE:
-        for other in map(chr, range(0x80, 0x10000)):
+        for other in map(chr, range(0x10000)):
             _ALIKE.setdefault(folded(other), []).append(other)
     return frozenset(_ALIKE.get(folded(letter), [letter]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import shutil
 import subprocess
@@ -118,6 +119,11 @@ def test_a_glob_over_plain_text_has_no_backslash() -> None:
         slashed("a\\b")
 
 
+def test_a_text_with_stars_is_one_pattern() -> None:
+    assert single("a*b").matches("a x b")
+    assert not single("a:*").matches("a x")
+
+
 def test_a_name_of_a_tool_is_a_glob_behind_an_equals_sign() -> None:
     assert names("=a?").matches("ab")
     assert not names("a?").matches("ab")
@@ -155,6 +161,17 @@ def test_letters_match_in_any_case_but_for_a_folder_at_the_start() -> None:
     assert found == ["/A", "/BC", "/bd"]
     others = ["/", OneOf(frozenset("a"), negated=True)]
     assert [text for text in ("/a", "/A", "/b") if matches(others, text)] == ["/b"]
+    # A letter beyond ASCII has the cases that ECMAScript knows.
+    for letters, stranger in (
+        ("éÉ", "e"),
+        ("σςΣ", "s"),
+        ("ß", "\u1e9e"),
+        ("\u017f", "s"),
+        ("k", "\u212a"),
+    ):
+        for one, other in itertools.product(letters, repeat=2):
+            assert matches(["/", one], f"/{other}")
+        assert not matches(["/", letters[0]], f"/{stranger}")
 
 
 @pytest.mark.parametrize("written", ["[", "a[b", "[!", "../a", "a/./b", "[z-a]", "[]", "[/]"])

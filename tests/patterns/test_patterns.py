@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import random
 import re
 import sys
@@ -22,21 +23,40 @@ from policy.core import limits
 from policy.patterns import automaton as automata
 from policy.patterns import index as indexes
 from policy.patterns.automaton import NO_MATCH, Automaton
-from policy.patterns.domains import ANY_TEXT, COMMANDS, HOSTS, OBJECTS, PATHS, Domain
+from policy.patterns.domains import (
+    ANY_TEXT,
+    BRACED,
+    COMMANDS,
+    HOSTS,
+    OBJECTS,
+    PATHS,
+    TRIMMED_PATHS,
+    Domain,
+)
 from policy.patterns.index import Index, Indexed
-from policy.patterns.notations import paths
+from policy.patterns.notations import paths, slashed
 from policy.patterns.pattern import (
     Meet,
     Pattern,
     PatternKind,
     excluded_characters,
     freeze,
+    is_glob,
     named,
     readable,
     tokens_of,
 )
 from policy.patterns.search import SearchResult, classes, fresh_character, search
-from policy.patterns.tokens import Gap, OneOf, Run, Token, in_any_case
+from policy.patterns.tokens import (
+    Alternatives,
+    Gap,
+    OneOf,
+    Run,
+    Token,
+    fits,
+    in_any_case,
+    in_one_case,
+)
 from tests import brute_force
 from tests.brute_force import Raw, Universe, parts
 
@@ -111,6 +131,7 @@ FAMILIES = [
         brute_force.paths(parts("abz", 2), 3),
         lambda dice: brute_force.raw_either(dice, 1, 1, "ab"),
     ),
+    Family("runs", brute_force.texts("ab/z", 5), lambda dice: brute_force.raw_slashed(dice, 4)),
     Family(
         "hosts",
         brute_force.hosts(parts("abz", 2), 3),
@@ -579,6 +600,54 @@ def test_a_state_says_what_is_decided_so_far() -> None:
     assert not Automaton([Pattern.text("ab*").tokens]).start.after("z").alive
 
 
+@families
+def test_a_state_knows_which_patterns_may_still_decide(family: Family) -> None:
+    dice = random.Random(f"possible {family.name}")
+    for raws in family.samples(100, 4):
+        patterns = [family.pattern(raw).tokens for raw in raws]
+        automaton = Automaton(patterns, family.kind.separator)
+        for text in dice.choices(family.universe.texts, k=20):
+            for end in range(len(text) + 1):
+                state = automaton.walk(text[:end])
+                assert automaton.first(text) in state.possible
+                assert all(number <= state.forever for number in state.possible)
+
+
+def test_what_no_pattern_can_match_any_more_is_not_possible() -> None:
+    automaton = Automaton([Pattern.text(each).tokens for each in ("ab*", "a*", "*c", "b")])
+    possible = {text: {*automaton.walk(text).possible} for text in ("", "a", "ab", "b", "bb")}
+    assert possible == {
+        "": {0, 1, 2, 3, NO_MATCH},
+        "a": {0, 1},  # `a*` matches whatever follows
+        "ab": {0},
+        "b": {2, 3, NO_MATCH},
+        "bb": {2, NO_MATCH},
+    }
+
+
+@pytest.mark.parametrize(
+    ("nodes", "letters"),
+    [(1, 21), (7, 21), (8, 11), (15, 11), (16, 7)],  # each eight nodes take room for one letter
+)
+def test_a_cache_of_states_is_cleared_when_it_is_full_and_not_before(
+    nodes: int, letters: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CACHE_ENTRIES", 20)
+    sets = [OneOf(frozenset({"a", chr(0x100 + number)})) for number in range(nodes)]
+    for walked, is_kept in (
+        ([letters - 1, letters - 1, 1], True),
+        ([letters], True),
+        ([letters + 1], False),
+        ([letters, 1], False),
+        ([letters, 0], False),
+    ):
+        automaton = Automaton([group] * 50 for group in sets)
+        start = automaton.start
+        for length in walked:
+            automaton.walk("a" * length)
+        assert (automaton.start is start) is is_kept, walked
+
+
 def test_threads_that_build_the_same_automaton_at_once_all_get_its_answers() -> None:
     patterns = [Pattern.text(f"a{i}*b{i % 7}*").tokens for i in range(60)]
     texts = [f"a{i}xb{i % 7}y" for i in range(60)]
@@ -693,7 +762,32 @@ def test_one_text_that_is_not_within_settles_what_no_search_would() -> None:
     assert not a <= b
 
 
+def test_a_meet_is_within_each_of_its_patterns_without_a_search() -> None:
+    a, b = (path("/", PART, letter, *[ONE] * 20) for letter in "ab")
+    assert a & b <= a
+    assert a & b <= b & a
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "is_within"),
+    [
+        ("git push *", "git *", True),
+        ("*a*b", "*b", True),
+        ("ab", "a*", True),
+        ("git *", "git push *", False),
+        ("*", "a*", False),
+    ],
+)
+def test_one_match_decides_whether_a_star_pattern_is_within_another(
+    small: str, large: str, is_within: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("policy.patterns.search.search", None)  # a search would fail
+    assert (Pattern.text(small) <= Pattern.text(large)) is is_within
+
+
 def test_a_fresh_character_is_found_whatever_the_patterns_name() -> None:
+    # Those that witnesses show words for.
+    assert [fresh_character(set()), fresh_character({"\ue000"})] == ["\ue000", "\ue001"]
     private = "".join(map(chr, range(0xE000, 0xF900)))
     pattern = Pattern.text(f"*{private}*")
     assert fresh_character(named(pattern.tokens)) not in private
@@ -719,8 +813,32 @@ def test_a_fresh_character_is_found_whatever_the_patterns_name() -> None:
             ["ls", "ls -l", "echo ';'", 'echo ";"', "a'b c'd"],
             ["", " ls", "ls ", "a  b", "a;b", "a'", "echo $x", 'echo "$x"', "# a", "a #", "x\ny"],
         ),
+        (
+            TRIMMED_PATHS,
+            ["", "/a", "/a b", "/ a", "/ /b", "/a /b"],
+            ["/", "/a ", "/ ", "/a\ufeff", "/a/.. ", "/./a", "a"],
+        ),
+        (
+            OBJECTS,
+            ["{}", '{"a":"b"}', '{"":""}', '{"\\"":"\\\\"}', '{"a":"\\n"}'],
+            [
+                "",
+                "{",
+                '{"a"}',
+                '{"a":1}',
+                '{"a":"b"',
+                '{"a":"b"}}',
+                '{"a":"b","c":"d"}',
+                '{"\\x":""}',
+            ],
+        ),
+        (
+            BRACED,
+            ["{}", '{"a":1}', '{"a":{}}', '{"a":{},"b":"c"}'],
+            ["", "{", "{a}", "{}}", '{"a":1', '{"a":1}b'],
+        ),
     ],
-    ids=["text", "paths", "hosts", "commands"],
+    ids=["text", "paths", "hosts", "commands", "trimmed paths", "objects", "braced"],
 )
 def test_a_domain_holds_what_a_call_can_hold(domain: Domain, yes: list[str], no: list[str]) -> None:
     assert [text for text in yes + no if domain.holds(text)] == yes
@@ -773,6 +891,102 @@ def test_a_frozen_pattern_is_one_of_its_texts(family: Family) -> None:
     for raw in family.pool:
         pattern = family.pattern(raw)
         assert pattern.matches(freeze(pattern, fresh_character(named(pattern.tokens)))), raw
+
+
+@pytest.mark.parametrize(
+    ("pattern", "frozen", "shown"),
+    [
+        (Pattern.text("a*b*"), "a_b_", "a*b*"),
+        (path("/a", DEEP, "/", PART, ONE), "/a/__", "/a/**/?*"),
+        (path("/", OneOf(frozenset("aB "))), "/a", "/[ Ba]"),
+        (path("/", OneOf(frozenset("B "))), "/ ", "/[ B]"),
+        (path("/", OneOf(frozenset("ab"), negated=True)), "/_", "/[!ab]"),
+        (path("/", Alternatives.of(["a", PART], ["b"])), "/a_", "/{a*,b}"),
+        (slashed("a/**/b*?"), "a/_b__", "a[/\\]**b*[!/\\]"),
+        (Pattern.of(PatternKind.TEXT, [Run(frozenset())]), "_", "**"),
+    ],
+    ids=str,
+)
+def test_a_pattern_is_frozen_to_a_text_and_shown_as_a_glob(
+    pattern: Pattern, frozen: str, shown: str
+) -> None:
+    assert (freeze(pattern, "_"), str(pattern)) == (frozen, shown)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_exact"),
+    [
+        (Pattern.text("ab"), True),
+        (Pattern.text(""), True),
+        (Pattern.exactly("a*"), True),
+        (Pattern.text("*"), False),
+        (Pattern.text("a*"), False),
+        (path("/a", ONE), False),
+        (path("/", OneOf(frozenset("a"))), False),
+    ],
+    ids=str,
+)
+def test_a_pattern_is_exact_if_it_is_one_text(pattern: Pattern, is_exact: bool) -> None:
+    assert pattern.exact is is_exact
+    assert pickle.loads(pickle.dumps(pattern)) is pattern  # noqa: S301  # our own
+
+
+def test_a_pattern_is_spelled_out_by_one_without_alternatives_for_each_choice() -> None:
+    either = path("/", Alternatives.of(["a"], ["b", Alternatives.of([PART], ["c"])]), "/d")
+    assert {*either.spelled_out} == {path("/a/d"), path("/b", PART, "/d"), path("/bc/d")}
+    assert path("/a").spelled_out == (path("/a"),)
+
+
+@pytest.mark.parametrize(
+    ("tool", "is_pattern"), [("a*", True), ("=a", True), ("*", True), ("a", False), ("a=?", False)]
+)
+def test_a_tool_is_a_pattern_with_a_star_or_behind_an_equals_sign(
+    tool: str, is_pattern: bool
+) -> None:
+    assert is_glob(tool) is is_pattern
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "does_fit"),
+    [
+        ([], "", True),
+        ([], "a", False),
+        (["a"], "a", True),
+        (["a"], "b", False),
+        (["b", ANY, "a"], "ab", False),
+        (["a", ONE], "a", False),
+        (["a", ONE, "b"], "ab", False),
+        ([DEEP], "/a", True),
+        ([DEEP], "a", False),
+        (["a", DEEP], "a", True),
+    ],
+)
+def test_tokens_fit_a_text_or_do_not(tokens: list[Token], text: str, does_fit: bool) -> None:
+    assert fits(tokens, text, "/") is does_fit
+
+
+def test_an_open_depth_of_a_text_without_parts_is_empty() -> None:
+    assert fits([DEEP], "", "")
+    assert not fits([DEEP], "/a", "")
+    assert not fits(["a", DEEP, "/b"], "a/x/b", "")
+
+
+@pytest.mark.parametrize(
+    ("group", "letter"),
+    [
+        (OneOf(frozenset("aA")), "a"),
+        (OneOf(frozenset("\xe9\xc9")), "\xe9"),
+        (OneOf(frozenset("\u03a3\u03c3\u03c2")), "\u03c3"),
+        (OneOf(frozenset("\u03a3\u03c3")), ""),  # not all of its cases
+        (OneOf(frozenset("a")), ""),
+        (OneOf(frozenset("aAb")), ""),
+        (OneOf(frozenset("aA"), negated=True), ""),
+        (OneOf(frozenset()), ""),
+        (OneOf(frozenset("1")), "1"),
+    ],
+)
+def test_a_set_of_all_cases_of_a_letter_is_that_letter(group: OneOf, letter: str) -> None:
+    assert in_one_case(group) == letter
 
 
 # Hostile patterns and texts. Nothing is timed: what is counted does not depend on the machine.
@@ -902,6 +1116,44 @@ def test_what_is_looked_up_builds_nothing_for_its_text(work: dict[str, int]) -> 
     assert work["states"] == 0
 
 
+def _with_stars(count: int, size: int) -> list[tuple[Token, ...]]:
+    """Return so many patterns of *size* tokens that start and end with a star."""
+    middle: list[Token] = [ONE] * (size - 3)
+    tokens = ([ANY, f"x{number}-", *middle, ANY] for number in range(count))
+    return [Pattern.of(PatternKind.TEXT, each).tokens for each in tokens]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "is_walked"),
+    [
+        (_with_stars(8, 3), False),
+        ([*_with_stars(7, 3), *_with_stars(1, 4)], True),  # of 25 tokens
+        (_with_stars(6, 4), False),
+        (_with_stars(9, 3), True),
+        # Those of one start, one end and nothing else are all known.
+        ([Pattern.text("a*b").tokens] * 100, False),
+        ([Pattern.text("*").tokens] * 100, False),
+        # And those with letters in any case.
+        ([tuple(in_any_case(["/ab", PART, str(number)])) for number in range(8)], False),
+        ([tuple(in_any_case(["/ab", PART, str(number)])) for number in range(9)], True),
+    ],
+)
+def test_patterns_with_24_tokens_in_all_are_tried_and_more_are_walked_together(
+    patterns: list[tuple[Token, ...]], is_walked: bool, work: dict[str, int]
+) -> None:
+    assert Indexed(patterns, "/").first("/nothing") != 1
+    assert bool(work["states"]) is is_walked
+
+
+def test_patterns_behind_one_that_matches_whatever_follows_cost_nothing(
+    work: dict[str, int],
+) -> None:
+    behind = [[ANY, f"{number:02}", ANY, "b"] for number in range(100)]
+    automaton = Automaton([["b", ANY, "c"], ["a", ANY], *behind])
+    assert automaton.first("a" + "".join(f"{number:02}" for number in range(100))) == 1
+    assert work["largest"] <= 2
+
+
 def test_many_patterns_that_start_alike_are_not_tried_one_by_one(work: dict[str, int]) -> None:
     patterns = [Pattern.text(f"*x{index}-*").tokens for index in range(1_000)]
     assert Indexed(patterns[:5]).first("a x4- b") == 4
@@ -989,4 +1241,5 @@ def test_tokens_are_written_in_one_order_and_each_in_its_own_way() -> None:
 
 def test_the_arguments_of_a_call_are_no_json_with_control_characters() -> None:
     for number in range(0x21):
-        assert OBJECTS.holds('{"a":"' + chr(number) + '"}') is (number == 0x20)
+        for domain in (OBJECTS, BRACED):
+            assert domain.holds('{"a":"' + chr(number) + '"}') is (number == 0x20)
