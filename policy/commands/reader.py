@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 from policy.commands.knowledge import Shell
 from policy.core import expressions as re
+from policy.core import limits
 from policy.core.values import Any, Final, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import CONTROLS
@@ -179,7 +180,7 @@ def read_command(text: str, shell: Shell) -> Command:
     """Return what the reader of *shell* reads. Never fails."""
     if not 0 < shell.longest < len(text) and is_plain(text, shell):
         return Command((CommandPart(text),))
-    return (_read_short if len(text) <= _SHORT else _read)(text, shell)
+    return (_read_short if len(text) <= limits.CACHED_CHARACTERS else _read)(text, shell)
 
 
 def _read(text: str, shell: Shell) -> Command:
@@ -187,6 +188,6 @@ def _read(text: str, shell: Shell) -> Command:
     return command
 
 
-# Every table of a chain asks for the same reading, and commands come again.
-_SHORT: Final = 1024
-_read_short = lru_cache(maxsize=4096)(_read)
+@lru_cache(maxsize=4096)  # every table of a chain asks for the same, and commands come again
+def _read_short(text: str, shell: Shell) -> Command:
+    return _read(text, shell)

@@ -40,5 +40,9 @@ COMMAND_PIECES: Final = 100_000
 ALTERNATIVES: Final = 4096
 # Entries of a cache; a full cache is cleared.
 CACHE_ENTRIES: Final = 100_000
+# Characters of the longest text that a cache of decisions or of commands holds.
+CACHED_CHARACTERS: Final = 1024
+# Tools or tables that a cache holds. Names of tools come from calls.
+CACHED_NAMES: Final = 1024
 # Product states that a search for a witness visits before it gives up.
 SEARCH_STATES: Final = 20_000

@@ -9,26 +9,40 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from policy.commands import read
-from policy.commands.knowledge import Program, Programs, Shell
+from policy.commands import read, reader
+from policy.commands.knowledge import Files, FileTools, Program, Programs, Shell, Wrapper
 from policy.commands.reader import (
     DIFFER,
     HOME_MARK,
+    IN_DOCUMENT,
+    IN_STATEMENT,
     UNCLOSED,
     UNKNOWN,
     UNSEEN,
     Command,
+    CommandPart,
     Redirection,
+    has_half,
     in_home,
     is_plain,
     read_command,
+    why_no_command,
 )
-from policy.commands.words import Word, targets_of
+from policy.commands.words import (
+    PrefixProgram,
+    Script,
+    SimpleCommand,
+    Word,
+    WordPlace,
+    targets_of,
+)
 from policy.core import limits
 from policy.core.effect import Effect
+from policy.core.values import attributes, evolve
 from policy.hosts.claude.dialect import _SHELL as HOST
 from policy.patterns.tokens import Gap
 from tests.effort import is_linear
@@ -463,7 +477,15 @@ def test_a_text_with_half_a_character_is_no_plain_command() -> None:
 
 
 def test_the_scanner_notes_what_is_written_in_front_of_a_program() -> None:
-    for text, redirected_first in ((">f ls", True), ("ls >f", False), ("x=1 >f ls", False)):
+    for text, redirected_first in (
+        (">f ls", True),
+        ("&>f ls", True),
+        ("2>f ls", True),
+        ("ls >f", False),
+        ("x=1 >f ls", False),
+        ("<f ls", False),
+        ("<>f ls", False),
+    ):
         assert read.Scanner(text).run().commands[0].redirected_first is redirected_first
 
 
@@ -487,6 +509,87 @@ def test_to_some_a_command_goes_on_behind_a_group(text: str, commands: list[str]
     assert [each for each in texts if each] == commands
 
 
+def test_to_some_a_command_goes_on_behind_a_group_with_nested_commands() -> None:
+    # Beyond the limit of nesting a substitution is read as if it stood there.
+    deep = read.Scanner("ls ($(a) b) c", depth=limits.NESTING, resumes=True).run()
+    texts = [" ".join(word.raw for word in each.words) for each in deep.commands]
+    assert texts[-3:] == ["c", "ls c", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("make all", True),
+        ("a b", True),
+        ("make ", False),
+        (" make", False),
+        ("", False),
+        ("make  all", False),
+        ("make;", False),
+        ("./make", False),
+        ("if x", False),
+        ("sudo make", False),
+    ],
+)
+def test_a_plain_command_is_a_program_and_words(text: str, is_one: bool) -> None:
+    assert is_plain(text, SHELL) is is_one
+
+
+def test_a_plain_command_needs_no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "host_shell", None)
+    assert read_command("make all", Shell()) == Command((CommandPart("make all"),))
+
+
+@pytest.mark.parametrize("longest", [1, 5, 10_000])
+def test_a_host_takes_commands_apart_up_to_a_length(longest: int) -> None:
+    host = evolve(HOST, longest=longest)
+    assert read_command("m" * longest, host) == Command((CommandPart("m" * longest),))
+    assert read_command("m" * (longest + 1), host).ambiguities
+
+
+@pytest.mark.parametrize(("length", "times"), [(1024, 1), (1025, 2)])
+def test_a_short_command_is_read_once(
+    length: int, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_texts: list[str] = []
+
+    def reading(text: str, shell: Shell) -> Command:
+        read_texts.append(text)
+        return read.read(text, shell)
+
+    monkeypatch.setattr(reader, "host_shell", lambda _: SimpleNamespace(read=reading))
+    text = "ls; " + "x" * (length - 4)
+    assert read_command(text, SHELL) == read_command(text, SHELL)
+    assert read_texts == [text] * times
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "why"),
+    [
+        ("ls", "ls; x", ""),
+        ("if x", "if x; then y; fi", IN_STATEMENT),
+        ("do", "for a; do", IN_STATEMENT),
+        ("time x", "time x", ""),
+        ("iffy x", "iffy x", ""),
+        ("x", "cat <<E\nx\nE\n", IN_DOCUMENT),
+        ("cat", "cat <<E\nx\nE\n", ""),
+        ("y", "cat <<'E'\nx\nE\ny", ""),
+        ("y z", "cat <<E; y  z\nx\nE\n", ""),
+        ("x", "cat <<-E\n\tx\n\tE", IN_DOCUMENT),
+        ("x", "cat <<E\nx", IN_DOCUMENT),
+    ],
+)
+def test_why_a_part_is_no_command_is_told(part: str, text: str, why: str) -> None:
+    assert why_no_command(CommandPart(part), text) == why
+
+
+@pytest.mark.parametrize(
+    ("text", "has"), [("a", False), ("\u00e9", False), ("\ud800", True), ("a\udc1e", True)]
+)
+def test_half_a_character_is_found(text: str, has: bool) -> None:
+    assert has_half(text) is has
+
+
 def test_a_command_of_words_that_a_host_reads_is_no_plain_one() -> None:
     shell = Shell(compound=(("git ", Gap.ANY),))
     assert not is_plain("git log", shell)
@@ -498,7 +601,63 @@ def test_what_is_known_of_programs_is_a_value() -> None:
     known = Programs({"ls": Program()})
     assert known == Programs({"ls": Program()})
     assert known != Programs({"ls": Program(harmless=False)})
-    assert known != {"ls": Program()}
+    assert (known == {"ls": Program()}) is False
+    assert hash(known) == hash(Programs({"ls": Program()}))
+    assert len(known) == 1
+    assert [Programs().value, Programs({}, "d").value, Programs({"ls": Program()}, "d").value] == [
+        "",
+        "d",
+        "d",
+    ]
+    assert len(known.value) == 64
+    assert hash(Program(subcommands={"x": Program()})) == hash(Program())
+
+
+def test_of_a_program_that_is_not_harmless_the_files_that_it_opens_are_known() -> None:
+    opens = Program(flags="-a", values="-o", reads=Files.ALL, harmless=False)
+    spares = Program(flags="-a", spares=True)
+    given = evolve(opens, forms=(spares, Program()), subcommands={"x": opens})
+    known = Program(values="-o", reads=Files.ALL)
+    assert opens.opening == known
+    assert given.opening == evolve(known, forms=(spares,), subcommands={"x": known})
+    assert evolve(spares, forms=(opens,)).opening.forms == (evolve(spares, forms=(opens,)),)
+
+
+@pytest.mark.parametrize(
+    ("value", "so"),
+    [
+        (Program(), {"harmless", "ends", "globs", "trailing"}),
+        (Wrapper(), set()),
+        (Shell(), set()),
+        (PrefixProgram(), {"harmless"}),
+        (CommandPart("ls"), {"grantable"}),
+        (Redirection("f", writes=False), set()),
+        (Command(()), set()),
+        (Word(), {"literal", "known"}),
+        (SimpleCommand(), set()),
+        (Script(), set()),
+        (WordPlace(), {"sure"}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_not_said_is_not_so_but_for_this(value: object, so: set[str]) -> None:
+    """Data of hosts and compiled policies say nothing of what is as usual."""
+    said = {name: getattr(value, name) for name in attributes(type(value))}
+    assert {name for name, each in said.items() if isinstance(each, int) and each} == so
+
+
+def test_a_word_holds_no_commands_at_first() -> None:
+    assert Word().inner == (0, 0)
+
+
+def test_what_a_host_knows_of_a_command_is_no_part_of_it() -> None:
+    known, unknown = SimpleCommand(own=object()), SimpleCommand()
+    assert (known, repr(known)) == (unknown, repr(unknown))
+
+
+def test_the_tools_of_files_are_told_once_each() -> None:
+    files = FileTools(output="w", input="r", reads="r", removes="rm", shadows="s")
+    assert files.opening == ("w", "r", "rm", "s")
 
 
 # --- redirections ----------------------------------------------------------------
