@@ -127,7 +127,7 @@ class Reading(Protocol):
 class Decider(Protocol):
     """A table, or a table whose calls are made in one place."""
 
-    def decide(self, tool: str, call: Mapping[str, object], *, checked: bool = False) -> Decision:
+    def decide(self, tool: str, call: Mapping[str, object], *, checked: bool = ...) -> Decision:
         """Return the decision on a call (see `Table.decide`)."""
 
     def account(self, tool: str, call: Mapping[str, object]) -> tuple[Clause, ...]:

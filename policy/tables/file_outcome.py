@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import TYPE_CHECKING, Final
@@ -41,10 +42,6 @@ def file_outcome(row: Row, path: str, variant: str, last: int = NO_MATCH) -> Out
     return found
 
 
-# The length of the longest name in the cache of a row.
-_LONGEST: Final = 256
-
-
 def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
     """Return the canonical path of a file that a command names, if any, and its outcome."""
     found = row.named.get(name)
@@ -55,7 +52,7 @@ def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:
             found = path, file_outcome(row, path, calls.case_variant(name, dialect))
         except calls.Unreadable:
             found = None, unsure(row.ruleset)
-        if len(name) <= _LONGEST:
+        if len(name) <= limits.CACHED_CHARACTERS:
             row.named.keep(name, found)
     return found
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import posixpath
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 
+from policy.core import limits
 from policy.core.decision import Clause, Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -26,9 +28,8 @@ from policy.tables.row import NO_FIELD, strictness
 from policy.tables.ruleset import EntriesOnDemand, Entry, RuleSet
 from policy.tables.table import NO_CALL, Ceiling, LinkedRules, Table, no_arguments
 
-# What a place keeps at most: tables with links, tables without, texts without a file.
+# What a place keeps at most: tables with links, texts without a file.
 _LINKED: Final = 64
-_TABLES: Final = 1024
 _TEXTS: Final = 16 * 1024
 
 # Placeholders for the project and the home folder in dialects.
@@ -65,9 +66,9 @@ class _Moved:
     def _sets(self) -> dict[int, tuple[RuleSet, tuple[RuleSet, ...]]]:
         return {}
 
+    @abstractmethod
     def _moved(self, rules: RuleSet) -> tuple[RuleSet, ...]:
         """Return the rule sets that replace *rules* here; the strictest of them decides."""
-        raise NotImplementedError
 
 
 @frozen
@@ -373,20 +374,25 @@ def _file(file: object, spell: Callable[[str], str]) -> object:
 _Way = tuple[Table, _Call]
 
 
-class ProjectPlace(_Moved):
+class ProjectPlace:
     """Where the calls of a project are made."""
 
     def __init__(self) -> None:
-        self._tables: Memo[int, PlacedTable] = Memo(_TABLES)
+        self._tables: Memo[int, PlacedTable] = Memo(limits.CACHED_NAMES)
 
     def decider(self, table: Table) -> PlacedTable:
         """Return *table* with this place, so that it decides calls that are made here."""
         return self._tables.get(id(table)) or self._tables.keep(id(table), PlacedTable(table, self))
 
+    @abstractmethod
+    def table(self, table: Table) -> Table:
+        """Return *table* as it decides calls made here."""
+
+    @abstractmethod
     def below(self, root: str) -> ProjectPlace:
         """Return the place of a project in a folder *root* below this one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def others(self, own: Table, tool: _Tool, call: _Call, files: Iterable[str]) -> Iterator[_Way]:
         """Yield further tables and calls to decide; of these and the call the strictest counts.
 
@@ -396,7 +402,6 @@ class ProjectPlace(_Moved):
             call: the arguments.
             files: the names of files that its command opens.
         """
-        raise NotImplementedError
 
 
 class Rooted(ProjectPlace):
@@ -455,7 +460,7 @@ class Rooted(ProjectPlace):
         return path if is_same else absolute
 
 
-class Rootless(ProjectPlace):
+class Rootless(_Moved, ProjectPlace):
     """Calls of a project in a folder that is not known.
 
     Which rules apply to a path that is absolute or leaves the project is not known either, so
@@ -500,7 +505,7 @@ class PlacedTable:
     def __init__(self, own: Table, place: ProjectPlace) -> None:
         self.own = own
         self._place = place
-        self._tools: Memo[str, _Tool] = Memo(_TABLES)
+        self._tools: Memo[str, _Tool] = Memo(limits.CACHED_NAMES)
 
     @cached_property
     def moved(self) -> Table:

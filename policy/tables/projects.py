@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from policy.core.errors import AN_AGENT, PolicyError, expect
@@ -26,9 +27,9 @@ class BaseProject:
         """The host, and the folder if the project is not at the top."""
         return f"{self.host}@{self.root}" if self.root else self.host
 
+    @abstractmethod
     def reading(self, name: str) -> Reading:
         """Return the reading called *name*. Raises KeyError for any other name."""
-        raise NotImplementedError
 
 
 def distinguishing_name(project: BaseProject, among: Sequence[BaseProject]) -> str:

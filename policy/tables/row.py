@@ -78,9 +78,8 @@ _GUARDED_REFUSED: Final = Outcome(Effect.DENY, Reason.PROTECTED)
 
 _COMMANDS: Final = frozenset({ArgumentKind.COMMAND, ArgumentKind.POWERSHELL})
 
-# How many calls and files a row caches, and the length of the longest text in the cache.
+# How many calls and files a row caches.
 _KEPT: Final = 2048
-_LONGEST: Final = 1024
 
 # The name of no argument, for rows that no argument alone decides.
 NO_FIELD: Final[Any] = object()
@@ -171,7 +170,7 @@ class Row:
         if found is None:
             is_plain = self.argument.kind is ArgumentKind.COMMAND and self._is_plain(text)
             found = self.at(self.first(text)) if is_plain else self._outcome_of_argument(call)
-            if len(text) <= _LONGEST:
+            if len(text) <= limits.CACHED_CHARACTERS:
                 self._known.keep(text, found)
         return found
 

@@ -12,7 +12,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from weakref import WeakValueDictionary
 
-from policy.core import values
+from policy.core import limits, values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.memory import Key
@@ -147,7 +147,7 @@ class RuleSet:
         row = self._rows.get(name)
         if row is None:
             row = Row(self.lines(name), self.otherwise, name, self)
-            if len(self._rows) < _REMEMBERED_NAMES or name in self.names:
+            if len(self._rows) < limits.CACHED_NAMES or name in self.names:
                 self._rows[name] = row
         return row
 
@@ -268,6 +268,3 @@ def _dialect_text(dialect: Dialect) -> str:
 
 # Weak references: a key must not be the set itself.
 _INTERNED: WeakValueDictionary[object, RuleSet] = WeakValueDictionary()
-
-# Rows of names that no entry gives literally, kept at most.
-_REMEMBERED_NAMES = 1024

@@ -180,7 +180,7 @@ class Table:
 
     @cached_property
     def _lookups(self) -> Memo[str, Lookup]:
-        return Memo(_REMEMBERED_TOOLS)
+        return Memo(limits.CACHED_NAMES)
 
     @classmethod
     def of(cls, rules: RuleSet, *, link: str = "") -> Table:
@@ -286,9 +286,6 @@ class Table:
 
 _Links = tuple[str, ...]
 
-# The length of the longest argument in the cache of decisions.
-_LONGEST: Final = 1024
-
 
 class Lookup:
     """The rows of a table for one tool, each with the links it belongs to.
@@ -342,8 +339,7 @@ class Lookup:
         types = [set(inputs.types.items()) for inputs in checked]
         self._types = dict(set.intersection(*types)) if types else {}
         # Of a text that may be refused no decision is kept: a *checked* call is not refused.
-        takes_any = not checked or self._types.get(self.field) is str
-        self._remembers = _LONGEST if takes_any else -1
+        self._remembers = not checked or self._types.get(self.field) is str
 
     @property
     def floor(self) -> Effect:
@@ -365,9 +361,9 @@ class Lookup:
         if self.constant is not None:
             return self.constant
         decision = self.combined(tuple([row.outcome(call) for row, _ in self.rows]))
-        if remember:
+        if remember and self._remembers and self.alias not in call:
             text = call.get(self.field)
-            if type(text) is str and len(text) <= self._remembers and self.alias not in call:
+            if type(text) is str and len(text) <= limits.CACHED_CHARACTERS:
                 self.remembered.keep(text, decision)
         return decision
 
@@ -442,9 +438,6 @@ def _because(outcome: Outcome, links: _Links) -> tuple[Because, ...]:
     link = links[0] if links else ""
     return tuple(Because(e.rule, e.effect, link, e.place) for e in outcome.entries)
 
-
-# Tools a table keeps a lookup of. Names come from calls, so they are bounded.
-_REMEMBERED_TOOLS = 1024
 
 UNRESTRICTED: Table = Table()
 NOTHING: Table = Table(Ceiling.of([LinkedRules(_DENIES_ALL)]), bounds=Bounds(0, 0, TRUST[0]))

@@ -8,13 +8,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from policy.commands.knowledge import Shell
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
+from policy.core.values import evolve
 from policy.files.trees import Memory
 from policy.hosts.claude.front_end import load as load_claude
 from policy.hosts.notation import load as load_notation
 from policy.tables.chain import Chain
-from policy.tables.placement import ProjectFolders
+from policy.tables.dialect import Dialect
+from policy.tables.placement import ProjectFolders, Rootless
+from policy.tables.ruleset import RuleSet
+from policy.tables.table import Bounds, Ceiling, Table
 
 TEAM = """\
 agent main {
@@ -54,6 +59,80 @@ def chain(*names: str, folders: ProjectFolders = HERE, text: str = TEAM) -> Chai
 )
 def test_rules_speak_of_the_folders_that_they_lie_in(tool, path, effect):
     assert chain("main").decide(tool, {"file_path": path}).effect is effect
+
+
+@pytest.mark.parametrize(
+    ("known", "current", "placed"),
+    [
+        ("/@project", "", "/srv/app"),
+        ("/@project/sub", "", "/srv/app/sub"),
+        ("/@home/x", "", "/home/alice/x"),
+        ("/@project", "/srv/app/docs", "/srv/app/docs"),
+        ("", "", ""),
+        ("", "/srv/app/docs", ""),
+    ],
+)
+def test_a_shell_is_in_the_folder_if_the_host_knows_in_which(known, current, placed):
+    dialect = Dialect("test", shell=Shell(cwd=known))
+    here = ProjectFolders("/srv/app", "/home/alice", current=current)
+    (part,) = here.table(Table.of(RuleSet((), Effect.ASK, dialect))).use.parts
+    assert part.rules.dialect.shell.cwd == placed
+    assert part.rules.dialect.cwd == (current or "/srv/app")
+
+
+def test_links_and_folders_that_a_host_names_are_put_there_too():
+    dialect = Dialect(
+        "test", cased=("/@project",), links=(("/@project/l", "/@home/x"), ("/l", "/etc"))
+    )
+    links = (("/srv/app/m", "/etc"), ("/SRV/app/n", "/srv/APP/n"))
+    here = ProjectFolders("/srv/app", "/home/alice", also=("/mnt/app/",), links=links)
+    (part,) = here.table(Table.of(RuleSet((), Effect.ASK, dialect))).use.parts
+    assert part.rules.dialect.cased == ("/srv/app", "/mnt/app")
+    assert part.rules.dialect.links == (("/srv/app/l", "/home/alice/x"), ("/l", "/etc"), *links)
+    folding = Table.of(RuleSet((), Effect.ASK, evolve(dialect, fold=True)))
+    (part,) = here.table(folding).use.parts
+    # Where case is ignored the second one leads nowhere.
+    assert part.rules.dialect.links[2:] == (("/srv/app/m", "/etc"),)
+
+
+def test_rules_in_a_known_folder_stay_where_they_are():
+    rules = RuleSet((), Effect.ASK, Dialect("test", cwd="/site"))
+    assert HERE.table(Table.of(rules)).use.parts[0].rules is rules.interned
+    nowhere = Rootless().table(Table.of(rules))
+    assert [part.rules for part in nowhere.use.parts] == [rules]
+
+
+def test_a_table_is_put_there_with_what_it_hands_on_and_its_limits():
+    bounds = Bounds(depth=3)
+    table = Table(Ceiling(), Table.of(RuleSet((), Effect.DENY, Dialect("test"))).use, bounds)
+    for place in (HERE, Rootless()):
+        placed = place.table(table)
+        assert (placed.bounds, placed.origin) == (bounds, table)
+        assert placed.delegate is not None
+        assert placed.delegate == table.delegate
+        assert place.table(Table(bounds=bounds)).delegate is None
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("/srv/app/a", None),
+        ("/srv/app/link", ("/srv/app/link", "/etc/x")),
+        ("link", ("/srv/app/link", "/etc/x")),
+        ("~/b", None),
+        ("./a/../link", ("/srv/app/link", "/etc/x")),
+        ("mounted", None),  # which is the same file under another name of the project
+    ],
+)
+def test_a_file_behind_a_link_has_another_name(name, other, monkeypatch):
+    leads = {"/srv/app/link": "/etc/x", "/srv/app/mounted": "/mnt/app/mounted"}
+    monkeypatch.setattr(
+        ProjectFolders,
+        "resolve",
+        lambda _, path: leads.get(posixpath.normpath(path), posixpath.normpath(path)),
+    )
+    here = ProjectFolders("/srv/app", "/home/alice", also=("/mnt/app",))
+    assert here.beyond(name, "/srv/app") == other
 
 
 def test_a_child_is_put_there_too():

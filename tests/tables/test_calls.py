@@ -6,14 +6,24 @@ import pytest
 
 from policy.compare.witness import CallShape
 from policy.core import values
+from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.patterns import notations
 from policy.patterns.domains import PATHS
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.tables.calls import Unreadable, argument_text, canonical_path, parameter_text
+from policy.tables.calls import (
+    Unreadable,
+    argument_text,
+    canonical_path,
+    case_variant,
+    is_within,
+    parameter_text,
+    real_path,
+)
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.row import NO_FIELD
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 from tests.strategies import table
@@ -177,6 +187,113 @@ def test_a_call_that_holds_itself_cannot_be_read() -> None:
     call["b"] = call
     with pytest.raises(Unreadable):
         argument_text(ANY, PLAIN, call)
+
+
+@pytest.mark.parametrize(
+    ("fields", "names"),
+    [(("a",), ("a", None)), (("a", "b"), ("a", "b")), (("a", "b", "c"), (None, None)), ((), ())],
+)
+def test_an_argument_of_one_or_two_names_decides_alone(fields, names) -> None:
+    argument = Argument(ArgumentKind.TEXT, fields)
+    entry = Entry("t", Effect.ALLOW, Pattern.text("x*"))
+    row = RuleSet((entry,), Effect.DENY, Dialect("test", {"t": argument})).row("t")
+    assert [row.field, row.alias] == [name or NO_FIELD for name in (*names, None, None)[:2]]
+    table = Table.of(row.ruleset)
+    for name in fields or ("q",):
+        assert table.decide("t", {name: "x"}).effect is Effect.ALLOW
+        assert table.decide("t", {name: "y"}).effect is Effect.DENY
+    for other in fields[1:]:
+        both = table.decide("t", {"a": "x", other: "y"})
+        assert (both.effect, both.reason) == (Effect.DENY, Reason.MALFORMED)
+
+
+@pytest.mark.parametrize(
+    ("effects", "kept", "told"),
+    [
+        ("allow=x allow", [], "allow"),
+        ("deny=x allow=y allow", ["deny=x"], "allow"),
+        ("allow=x deny=y allow", ["allow=x", "deny=y"], "allow"),
+        ("allow=x deny=y deny=z deny", ["allow=x"], "deny"),
+        ("allow allow=x deny", [], "allow"),
+        ("ask=x", ["ask=x"], ""),
+    ],
+)
+def test_a_row_has_no_rule_that_one_for_every_call_makes_needless(effects, kept, told) -> None:
+    lines = []
+    for rule in effects.split():
+        effect, _, text = rule.partition("=")
+        lines.append(Entry("t", Effect(effect), Pattern.text(text) if text else None, rule=rule))
+    row = RuleSet(tuple(lines), Effect.ASK, Dialect("test")).row("t")
+    assert [entry.rule for entry in row.entries] == kept
+    assert [entry.rule for entry in row.default.entries] == [told] * bool(told)
+    assert (row.constant is row.default) is (not kept)
+
+
+def test_a_rule_with_another_reason_stays_in_a_row() -> None:
+    lines = (
+        Entry("t", Effect.DENY, Pattern.text("x"), reason=Reason.DEPTH),
+        Entry("t", Effect.DENY),
+    )
+    assert RuleSet(lines, Effect.ASK, Dialect("test")).row("t").entries == lines[:1]
+
+
+def test_so_many_links_are_followed() -> None:
+    for count, is_found in ((39, True), (40, False)):
+        links = [(f"/{number}", f"/{number + 1}") for number in range(count)]
+        if is_found:
+            assert real_path("/0/x", links) == f"/{count}/x"
+        else:
+            with pytest.raises(Unreadable):
+                real_path("/0/x", links)
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "is_inside"),
+    [
+        ("/w/App", {"cwd": "/w/App"}, True),
+        ("/w/App/a", {"cwd": "/w/App"}, True),
+        ("/w/Apple", {"cwd": "/w/App"}, False),
+        ("/w/app/a", {"cwd": "/w/App"}, False),
+        ("/w/app/a", {"cwd": "/w/App", "fold": True}, True),
+        ("/w/app/a", {"cwd": "/w/App", "cased": ("/q", "/w/App"), "fold": True}, True),
+        ("/w/App/a", {"cwd": "/w/App", "cased": ("/q",)}, False),
+    ],
+)
+def test_a_path_is_within_a_folder_of_the_host(path, host, is_inside) -> None:
+    assert is_within(path, Dialect("test", **host)) is is_inside
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "variant"),
+    [
+        ("A", {}, "/site/A"),
+        ("A", {"fold": True}, "/site/a"),
+        ("/w/App/A", {"cased": ("/w/App",)}, "/w/app/a"),
+        ("/W/App/A", {"cased": ("/w/App",)}, "/\x1f/\x1f\x1f\x1f/a"),
+        ("/Q/A", {"cased": ("/w/App", "/q")}, "/\x1f/a"),
+    ],
+)
+def test_a_path_in_other_letters_may_be_another_file(path, host, variant) -> None:
+    assert case_variant(path, values.evolve(PLAIN, **host)) == variant
+
+
+def test_an_argument_that_is_absent_is_what_the_host_says() -> None:
+    for kind, fields in (
+        (ArgumentKind.LENIENT, ("a",)),
+        (ArgumentKind.FILES, ("a", "b")),
+        (ArgumentKind.TEXT, ("a",)),
+    ):
+        argument = Argument(kind, fields, absent="x")
+        assert argument_text(argument, PLAIN, {}) == "x"
+        assert argument_text(argument, PLAIN, {"a": ""}) == ""
+
+
+def test_a_url_that_a_browser_reads_is_one_for_a_host_that_browses() -> None:
+    browsed = values.evolve(URL, browsed=True)
+    assert argument_text(browsed, PLAIN, {"url": "https://[::1]/"}) == "[::1]"
+    assert argument_text(browsed, PLAIN, {"url": "https://a.com/"}) == "a.com"
+    with pytest.raises(Unreadable):
+        argument_text(browsed, PLAIN, {"url": "https://a.com./"})
 
 
 @pytest.mark.parametrize(

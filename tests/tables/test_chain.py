@@ -11,7 +11,7 @@ from policy.core.errors import PolicyError
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import Attenuated, Chain, SpawnDenied, attenuate, known_names
-from policy.tables.projects import distinguishing_name
+from policy.tables.projects import CompiledProject, Projects, distinguishing_name
 from policy.tables.table import Bounds, Table
 from tests.strategies import table
 
@@ -119,12 +119,106 @@ def test_of_many_names_eight_are_said_and_the_others_counted() -> None:
     assert known_names("abcdefghi") == f"{eight} and 1 more"
 
 
+def test_a_child_hands_on_no_more_than_it_says_and_its_parent_hands_on() -> None:
+    wide, narrow = table("allow *"), table("allow Read", "allow Task")
+    less = table("allow Edit", "allow Read")
+    for parent, child, is_same in (
+        (wide, _with(wide, delegate=narrow), False),
+        (_with(wide, delegate=narrow), wide, True),  # no less than it may use
+        (_with(wide, delegate=narrow), _with(wide, delegate=less), False),
+        (wide, wide, True),
+    ):
+        found = attenuate(parent, child)
+        assert found.use == (child.use & parent.delegated)
+        assert found.delegated == (child.delegated & parent.delegated)
+        assert (found.delegate is None) is is_same
+
+
+def test_the_call_that_starts_an_agent_has_the_arguments_that_grant_most() -> None:
+    chain = Chain.start("main", _reading(main=table("allow Task(model:haiku)"), worker=table()))
+    tool, call, decision = chain.most_starting("worker")
+    assert (tool, call) == ("Task", {"subagent_type": "worker", "model": "haiku"})
+    assert decision.effect is ALLOW
+    assert chain.spawn("worker").names == ("main", "worker")
+    with pytest.raises(SpawnDenied):
+        chain.spawn("worker", {"model": "opus"})
+    asked = table("ask Task(model:a)", "allow Task(model:b)", "deny Task(model:c)")
+    chain = Chain.start("main", _reading(main=asked, worker=table()))
+    assert chain.most_starting("worker")[1:] == (
+        {"subagent_type": "worker", "model": "b"},
+        chain.spawning("worker", {"model": "b"}),
+    )
+    assert Chain.start("main", _reading(main=table("allow Task(x)"))).most_starting("x")[:2] == (
+        "Task",
+        {"subagent_type": "x"},
+    )
+
+
+def test_what_is_no_name_of_an_agent_is_not_started() -> None:
+    chain = Chain.start("a", _reading(a=table("allow Task"), b=table()))
+    for agent in (None, 5, ["b"]):
+        with pytest.raises(TypeError, match="expected the name of an agent as `agent`, found"):
+            chain.spawn(agent)  # type: ignore[arg-type]  # is refused
+
+
+def test_a_chain_is_shown_with_its_agents_its_reading_and_its_table() -> None:
+    chain = Chain.start("a", _reading(a=table("allow Task"), b=table())).spawn("b")
+    assert repr(chain) == f"<Chain a>b attenuated {chain.table!r}>"
+
+
+def test_agents_are_started_and_known_once_each() -> None:
+    one, other, aside = table("allow Read"), table("allow Task"), table("allow Edit")
+    reading = Attenuated({"a": one, "b": one}, {"a": other, "c": other}, {"d": aside})
+    assert reading.agents == ("a", "b", "c")
+    assert [reading.start(agent).table for agent in "abcd"] == [other, one, other, aside]
+    assert reading.start("a").depth == 0
+    assert reading.step(reading.start("c"), "a").table.use == (one.use & other.use)
+    with pytest.raises(KeyError):
+        reading.start("e")
+    assert reading.spawn_call("a") == ("Task", {"subagent_type": "a"})
+    called = values.evolve(reading, calls={"a": ("Start", {"name": "a"})})
+    assert called.spawn_call("a") == ("Start", {"name": "a"})
+
+
+def test_who_may_start_nobody_is_told_with_the_link_that_denies() -> None:
+    reading = _reading(
+        a=_with(
+            table("allow Task", link="a"), delegate=table("deny Task(c)", "allow Task", link="a")
+        ),
+        b=table("allow Task", link="b"),
+        c=table(),
+    )
+    with pytest.raises(SpawnDenied) as denied:
+        Chain.start("a", reading).spawn("b").spawn("c")
+    assert (denied.value.link, denied.value.reason) == ("a", "rule")
+    assert denied.value.decision.effect is DENY
+    assert denied.value.decision.links == ("a",)
+    limited = Chain.start("x", _reading(x=_with(table("allow Task"), bounds=Bounds(depth=0))))
+    with pytest.raises(SpawnDenied) as denied:
+        limited.spawn("x")
+    assert (denied.value.link, denied.value.reason) == ("x", "depth")
+    # Where no rule denies the start, since the host starts agents in another way.
+    free = Attenuated({"x": _with(table("allow *"), bounds=Bounds(depth=0))})
+    with pytest.raises(SpawnDenied, match="its limit of depth is reached") as denied:
+        Chain.start("x", values.evolve(free, calls={"x": ("Other", {})})).spawn("x")
+    assert denied.value.reason == "depth"
+
+
+def test_who_asks_for_a_start_by_default_is_the_link_that_starts() -> None:
+    asking = Chain.start("a", _reading(a=table(default=ASK), b=table()))
+    assert asking.spawn("b").links[-1].confirm == ("agent",)
+    nameless = Chain.start("a", _reading(a=Table.of(asking.table.use.parts[0].rules), b=table()))
+    assert nameless.spawn("b").links[-1].confirm == ("a",)
+
+
 def test_what_is_no_name_of_an_agent_is_said_to_be_none() -> None:
     files = {"t.policy": "root lead\nagent lead {\n    allow Task(coder)\n}\nagent coder {\n}\n"}
     for given in (None, ["lead", "coder"], b"lead"):
         for names in ((given,), ("lead", given)):
             with pytest.raises(TypeError, match="expected the name of an agent as `names`, found"):
                 load_tree(Memory(files)).chain(*names)
+    with pytest.raises(PolicyError, match="found an empty chain"):
+        load_tree(Memory(files)).chain()
     with pytest.raises(PolicyError, match="there is no reading `both`"):
         load_tree(Memory(files)).chain("lead", reading="both")
     with pytest.raises(TypeError, match=r'expected a chain, .* as `chain`, found `"<Workspace'):
@@ -156,6 +250,64 @@ def test_an_agent_of_several_projects_is_named_by_its_host_or_folder() -> None:
         project.title if project.host == "claude-code" else project.host
         for project in team.projects
     ]
+
+
+def _project(host: str, root: str = "", *agents: str) -> CompiledProject:
+    declared = _reading(**dict.fromkeys(agents or ("main",), table()))
+    return CompiledProject(host, "1", root, tuple(declared.tables), declared)
+
+
+def test_many_projects_are_told_in_part() -> None:
+    several = [_project("h", f"f{number}") for number in range(7)]
+    many = Projects("here", tuple(several))
+    with pytest.raises(PolicyError, match="`main` stands for 7 agents") as found:
+        many.find("main")
+    names = ", ".join(f"`h@f{number}:main`" for number in range(6))
+    assert found.value.help == f"name one of {names}"
+    titles = "h@f0, h@f1, h@f2, h@f3"
+    assert repr(many) == f"<Projects here: {titles} and 3 more>"
+    assert repr(Projects("here", tuple(several[:4]))) == f"<Projects here: {titles}>"
+    assert repr(Projects("here", ())) == "<Projects here: no projects>"
+
+
+def test_an_agent_that_starts_chains_is_meant_before_one_that_does_not() -> None:
+    starting = _project("a", "", "main", "worker")
+    started = values.evolve(_project("b", "", "main", "worker"), starts=("worker",))
+    both = Projects("here", (started, starting))
+    assert both.find("main") == (starting, "main")
+    assert both.find("b:main") == (started, "main")
+    with pytest.raises(PolicyError, match="stands for 2 agents"):
+        both.find("worker")
+    with pytest.raises(PolicyError, match="did you mean `worker`"):
+        both.find("workr")
+
+
+@pytest.mark.parametrize(
+    ("others", "name"),
+    [
+        ([], ""),
+        ([_project("b", "", "other")], ""),
+        ([_project("b")], "a"),
+        ([_project("b"), _project("a", "sub", "other")], "a@x"),
+        ([_project("a", "sub")], "a@x"),
+    ],
+)
+def test_a_project_is_named_where_another_starts_such_an_agent(
+    others: list[CompiledProject], name: str
+) -> None:
+    project = _project("a", "x")
+    assert distinguishing_name(project, [project, *others]) == name
+
+
+def test_a_compiled_project_has_the_reading_that_its_host_enforces() -> None:
+    project = _project("h")
+    assert project.reading("attenuated") is project.attenuated
+    with pytest.raises(PolicyError, match="does not hold what `h` does"):
+        project.reading("enforced")
+    enforcing = values.evolve(project, enforces=True)
+    assert enforcing.reading("enforced").name == "enforced"
+    with pytest.raises(KeyError):
+        enforcing.reading("both")
 
 
 def test_who_asks_must_confirm() -> None:

@@ -10,12 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import policy
+from policy.core import limits
+from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.files.trees import Folder
 from policy.hosts.front_ends import FRONT_ENDS
-from policy.tables.codec import sealed, table_from_json, table_to_json
+from policy.tables.codec import (
+    _is_host,
+    dumped,
+    loaded,
+    sealed,
+    table_from_json,
+    table_to_json,
+)
+from policy.tables.dialect import Dialect
 from policy.tables.placement import ProjectFolders
-from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Table
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, LinkedRules, Table
 from tests.conftest import FIXTURES
 from tests.strategies import calls, tables
 
@@ -231,3 +242,75 @@ def test_no_json_gets_through_or_breaks_the_reader(value) -> None:
 def test_equal_tables_give_equal_text() -> None:
     assert team() == team()
     assert team().endswith("}\n")
+
+
+# --- limits, and what no text holds -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tokens", "why"),
+    [
+        ([{"characters": ["ab"]}], "expected characters"),
+        ([{"characters": []}], "expected a character"),
+        ([{"excluded": ["ab"]}], "expected characters"),
+        ([{"characters": ["a"], "gap": "any"}], "is unknown"),
+        ([{"letters": ["a"]}], "expected a part of a pattern"),
+        ([5], "expected a part of a pattern"),
+    ],
+    ids=str,
+)
+def test_a_part_of_a_pattern_that_is_none_is_refused(tokens, why) -> None:
+    with pytest.raises(PolicyError, match=why):
+        table_from_json(changed(lambda v: entry(v)["pattern"].update(tokens=tokens)))
+
+
+def test_a_pattern_has_as_many_alternatives_as_the_limit(monkeypatch) -> None:
+    either = {"alternatives": [["a"], ["b", {"alternatives": [["c"], ["d"], ["e"]]}]]}
+    text = changed(lambda v: entry(v)["pattern"].update(tokens=[either, "-", either]))
+    monkeypatch.setattr(limits, "ALTERNATIVES", 16)  # four and four
+    assert table_to_json(table_from_json(text)) == text
+    monkeypatch.setattr(limits, "ALTERNATIVES", 15)
+    with pytest.raises(PolicyError, match="at most 15 choices"):
+        table_from_json(text)
+
+
+def test_why_a_text_is_refused_is_told_in_part() -> None:
+    keys = {f"key{number}": 1 for number in range(100)}
+    with pytest.raises(PolicyError) as refused:
+        table_from_json(changed(put([*TABLE], keys)))
+    told = refused.value.message.removeprefix("this is not a compiled policy: ")
+    assert told.startswith("the key")
+    assert len(told) == 300
+
+
+def test_a_name_is_that_of_a_host_with_a_reader_or_not() -> None:
+    names = ["claude", "notation", "nobody", "a.b", "", "claude.shell"]
+    assert [_is_host(name) for name in names] == [True, False, False, False, False, False]
+
+
+def test_what_has_no_json_cannot_be_read() -> None:
+    with pytest.raises(TypeError, match="there is no JSON for <class 'float'>"):
+        loaded(dumped("number", 1).encode(), "number", float, "x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (Bounds, Bounds()),
+        (Entry, Entry("t", Effect.ASK)),
+        (LinkedRules, LinkedRules(RuleSet((), Effect.DENY, Dialect("x")))),
+        (tuple[str, ...], ()),
+        (str | None, None),
+        (str | None, "x"),
+        (object, 5),
+        (tuple[str, int], ("x", 5)),
+    ],
+    ids=str,
+)
+def test_a_value_is_written_and_read(kind, value) -> None:
+    text = dumped("value", value)
+    found, digest = loaded(text.encode(), "value", kind, "x")
+    assert found == value
+    assert digest in text
+    with pytest.raises(PolicyError, match="are not those of one"):
+        loaded(text.encode(), "other", kind, "x")

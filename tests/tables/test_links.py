@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.commands.knowledge import FileTools, Shell
-from policy.core import values
+from policy.core import limits, values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.patterns import notations
@@ -20,7 +20,7 @@ from policy.tables.dialect import (
     Inputs,
     relative_path,
 )
-from policy.tables.parameters import calls_beside, parameter_cases
+from policy.tables.parameters import beside, calls_beside, parameter_cases
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
@@ -134,6 +134,8 @@ def test_a_file_found_by_way_of_its_process_is_judged_by_its_own_name_too(of: st
         assert decided("allow s", "open", f"{of}/{path}", found)[0] is ASK
         elsewhere = values.evolve(LINKED, links=())
         assert decided("deny s; allow !/**", "open", f"{of}/{path}", elsewhere)[0] is ALLOW
+    circular = values.evolve(found, cwd=f"{of}/cwd")
+    assert decided("allow !/**", "open", f"{of}/cwd/s", circular) == (DENY, Reason.MALFORMED)
     folding = values.evolve(found, cwd="/P", fold=True)
     assert decided("deny !/p/s; allow !/**", "open", f"{of}/cwd/s", folding)[0] is DENY
 
@@ -197,7 +199,9 @@ def test_a_path_is_shown_from_the_folder_of_the_agent(path: str, shown: str) -> 
 def test_an_argument_is_what_it_may_be(
     argument: Input, yes: list[object], no: list[object]
 ) -> None:
-    assert [value for value in (*yes, *no) if argument.takes(value)] == yes
+    taken = [argument.takes(value) for value in (*yes, *no)]
+    assert {*map(type, taken)} == {bool}
+    assert [value for value, is_taken in zip((*yes, *no), taken, strict=True) if is_taken] == yes
     if argument.type is not None:
         assert all(argument.takes(argument.type(value)) for value in (0, 1, -5))
 
@@ -213,10 +217,61 @@ def test_a_type_is_that_of_which_every_value_may_be_given() -> None:
 
 
 def test_a_call_has_other_arguments_where_that_is_not_closed() -> None:
-    assert Inputs((Input("a"),)).takes({"a": "x", "b": 1})
-    assert not Inputs((Input("a"),), closed=True).takes({"a": "x", "b": 1})
-    assert not Inputs((Input("a"),)).takes({"a": 1})
-    assert Inputs((Input("a"),), closed=True).takes({})
+    assert Inputs((Input("a"),)).takes({"a": "x", "b": 1}) is True
+    assert Inputs((Input("a"),), closed=True).takes({"a": "x", "b": 1}) is False
+    assert Inputs((Input("a"),)).takes({"a": 1}) is False
+    assert Inputs((Input("a"),), closed=True).takes({}) is True
+
+
+@pytest.mark.parametrize(
+    ("value", "so"),
+    [
+        (Input("a"), set()),
+        (Inputs(()), set()),
+        (Argument(ArgumentKind.PATH, ()), set()),
+        (Dialect(""), {"asks", "aliased"}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_not_said_of_a_host_is_not_so_but_for_this(value: object, so: set[str]) -> None:
+    said = {name: getattr(value, name) for name in values.attributes(type(value))}
+    assert {name for name, each in said.items() if isinstance(each, int) and each} == so
+
+
+@pytest.mark.parametrize(
+    ("host", "names"),
+    [
+        ({}, {"Read": "Read", "sh": "Bash", "SH": "SH", "Read(x)": "Read(x)", " read ": " read "}),
+        ({"loose": True}, {"Read": "read", "sh": "Bash", "SH": "Bash", " Read (x)(y)": "read"}),
+    ],
+)
+def test_a_tool_has_one_name(host: dict[str, bool], names: dict[str, str]) -> None:
+    dialect = Dialect("test", aliases={"sh": "Bash"}, **host)
+    assert {name: dialect.canonical(name) for name in names} == names
+    assert {name: dialect.key(name) for name in names} == names
+
+
+def test_a_host_may_ignore_the_case_of_names_for_ascii_letters() -> None:
+    dialect = Dialect("test", aliases={"sh": "Bash"}, fold_names=True)
+    assert [dialect.key(name) for name in ("sh", "READ", "\xc9a")] == ["bash", "read", "\xc9a"]
+    assert dialect.canonical("READ") == "READ"
+
+
+@pytest.mark.parametrize(
+    ("argument", "named"),
+    [
+        (Argument(ArgumentKind.TEXT, ("a",)), {"b", "c"}),
+        (Argument(ArgumentKind.PATH, ("a",)), set()),
+        (Argument(ArgumentKind.TEXT, ("a",), parameters=frozenset("ab")), {"a", "b"}),
+        (Argument(ArgumentKind.PATH, ("a",), parameters=frozenset("b")), {"b"}),
+    ],
+)
+def test_a_rule_names_the_arguments_that_are_listed_or_any_beside_a_text(
+    argument: Argument, named: set[str]
+) -> None:
+    has = {name: argument.has(name) for name in "abc"}
+    assert {name for name, is_named in has.items() if is_named} == named
+    assert {*has.values()} <= {True, False}
 
 
 @pytest.mark.parametrize(
@@ -288,6 +343,37 @@ def test_a_parameter_is_a_value_that_the_argument_may_have() -> None:
     # Another text may match the pattern, or none can.
     assert cases("7*", Input("m", InputKind.NUMBER, spelling="79")) is None
     assert cases("7", Input("m", InputKind.NUMBER, spelling="79")) == [{}]
+
+
+def test_parameters_that_no_search_tells_apart_are_too_many(monkeypatch) -> None:
+    monkeypatch.setattr(limits, "SEARCH_STATES", 3)
+    assert parameter_cases([[_entry(ALLOW, "m", "abcdefgh")]]) is None
+
+
+@pytest.mark.parametrize(("count", "is_told"), [(63, True), (64, False)])
+def test_so_many_combinations_are_told_apart(count: int, is_told: bool) -> None:
+    entries = [_entry(ALLOW, "m", f"x{number}") for number in range(count)]
+    assert (parameter_cases([entries]) is not None) is is_told
+    rows = [RuleSet(tuple(entries), ASK, Dialect("test")).row("t")]
+    found = beside(rows)
+    assert found is None if not is_told else len(found or ()) == count + 1
+
+
+@pytest.mark.parametrize(("counts", "calls"), [((31, 31), 1024), ((24, 40), 1)])  # 32², 25 · 41
+def test_more_combinations_are_tried_of_one_call(counts: tuple[int, int], calls: int) -> None:
+    rows = [
+        RuleSet(tuple(_entry(ALLOW, field, f"x{n}") for n in range(count)), ASK, Dialect("test"))
+        for field, count in zip("mn", counts, strict=True)
+    ]
+    assert len([*calls_beside([each.row("t") for each in rows], {"q": "x"})]) == calls
+
+
+def test_an_argument_that_rules_name_as_their_own_is_no_other() -> None:
+    dialect = Dialect("test", arguments={"t": Argument(ArgumentKind.TEXT, ("m",))})
+    entries = (_entry(ALLOW, "m", "x"), _entry(ASK, "n", "y"), _entry(DENY, "", "z"))
+    assert beside([RuleSet(entries, ASK, dialect).row("t")]) == [{}, {"n": "y"}]
+    unsaid = RuleSet(entries[2:], ASK, dialect).row("t")
+    assert [said for said, _ in calls_beside([unsaid], {"m": "z"})] == [{"m": "z"}]
 
 
 def test_calls_of_too_many_parameters_get_the_most_that_each_row_says() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import subprocess
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.chain import Chain
 from policy.tables.compiled import compiled_to_json
-from policy.tables.placement import Rooted, Rootless, folders_here
+from policy.tables.placement import ProjectFolders, Rooted, Rootless, folders_here
+from policy.tables.table import Table
 
 ALLOW, DENY, ASK = Effect.ALLOW, Effect.DENY, Effect.ASK
 NOTATION = {
@@ -123,8 +125,10 @@ def test_the_folder_may_be_called_otherwise(project, tmp_path):
         here = policy.load(folder)
         for name in (project, tmp_path / "name"):
             assert effect(here, "Read", f"{name}/secrets/k") is DENY
-        assert effect(here, "Write", f"{folder}/out/o") is ALLOW
-        assert effect(here, "Write", f"{project}/out/o") is ALLOW
+        for name in (folder, project):
+            assert effect(here, "Write", f"{name}/out/o") is ALLOW
+            assert effect(here, "Bash", f"echo x > {name}/out/o") is ALLOW
+            assert effect(here, "Bash", f"echo x > {name}/secrets/k") is DENY
 
 
 def test_a_file_is_of_the_folder_that_it_is_in(project):
@@ -183,6 +187,14 @@ def test_where_no_root_is_known_other_paths_are_decided(files):
         ("allow Read; ask Read(~/.ssh/**)", "src/a", ALLOW),
         ("allow Read; deny Read(//**/.env)", "src/.env", DENY),
         ("allow Read; deny Read(//*/f)", "f", DENY),
+        ("allow Read; deny Read(//srv/**/secrets/**)", "a/secrets/k", DENY),
+        ("allow Read; deny Read(//srv/**/secrets/**)", "a/b", ALLOW),
+        ("allow Read; deny Read(//*)", "src/a", DENY),
+        ("allow Read; ask Read(~/.ssh/**)", "x/.ssh/k", ASK),
+        ("allow Read; deny Read(//{srv,opt}/app/k)", "k", DENY),
+        ("allow Read; deny Read(//{srv,opt}/app/k)", "app/k", DENY),
+        ("ask Read(//**/src/**)", "src/f", ASK),
+        ("ask Read(//srv/**)", "srv/f", DENY),
     ],
 )
 def test_a_rule_from_the_root_holds_where_every_folder_agrees(rules, path, expected):
@@ -282,6 +294,49 @@ def test_a_host_that_matches_paths_as_text_is_asked_of_each_spelling(project):
     assert effect(nowhere, "read", f"{project}/secrets/k") is DENY
     assert effect(nowhere, "read", "../x") is DENY
     assert effect(nowhere, "read", "src/a") is ALLOW
+    for place in (here, nowhere):
+        decide = place.chain("main").decide
+        # Files that are no list, or have no name, are none.
+        for files in (5, "src/a", {"path": "src/a"}, [{"path": ""}, {}, 5, {"path": 5}]):
+            assert decide("read", {"files": files, "file_path": "src/a"}).effect is ALLOW
+            assert decide("read", {"files": files, "file_path": "secrets/k"}).effect is DENY
+        for names in ([{"path": "src/a"}], ({"path": "src/a"},)):
+            assert decide("read", {"files": names}).effect is ALLOW
+
+    several = {"files": [{"path": "src/a"}, {"path": "../x"}]}
+    assert nowhere.chain("main").decide("read", several).effect is DENY
+
+
+@pytest.mark.parametrize(
+    ("path", "from_project"),
+    [
+        ("src/a", "src/a"),
+        ("src/../src/a", "src/a"),
+        ("./src", "./src"),  # which is no other name
+        ("{project}/src/a", "src/a"),
+        ("{project}", "."),
+        ("{project}x/a", "{project}x/a"),
+        ("/etc/a", "/etc/a"),
+        ("../other/a", "{parent}/other/a"),
+    ],
+)
+def test_a_path_as_text_is_read_from_the_project(project, path, from_project):
+    place = Rooted(ProjectFolders(str(project)))
+    names = {"project": project, "parent": project.parent}
+    found = place._from_project(posixpath.normpath, path.format(**names))
+    assert found == from_project.format(**names)
+
+
+def test_a_path_as_text_is_read_from_the_first_name_of_the_project_that_fits():
+    place = Rooted(ProjectFolders("/srv/app", also=("/srv", "/mnt")))
+    found = [
+        place._from_project(posixpath.normpath, path)
+        for path in ("/srv/app/a", "/srv/b", "/mnt/c", "a", "/d")
+    ]
+    assert found == ["a", "b", "c", "a", "/d"]
+    current = Rooted(ProjectFolders("/srv/app", current="/srv/app/sub"))
+    assert current._from_project(posixpath.normpath, "a") == "sub/a"
+    assert current._from_project(posixpath.normpath, "../a") == "a"
 
 
 PIKURI = """\
@@ -306,6 +361,52 @@ def test_a_folder_that_the_files_of_a_host_state_is_that_of_its_rules(tmp_path):
             (f"{tmp_path}/a", DENY),
         ]:
             assert chain.decide("read", {"path": path}).effect is expected, path
+
+
+@pytest.mark.parametrize("value", [["a"], {"a": 1}, 5, None, True])
+@pytest.mark.parametrize("tool", ["Bash", "Read", "Other"])
+def test_an_argument_that_is_no_text_is_decided_in_a_folder_as_elsewhere(project, tool, value):
+    chain = policy.load(at(project, NOTATION)).chain("main")
+    field = {"Bash": "command", "Read": "file_path"}.get(tool, "x")
+    assert chain.decide(tool, {field: value}) == chain.table.decide(tool, {field: value})
+
+
+def test_a_command_that_names_no_file_is_decided_once(project, monkeypatch):
+    chain = policy.load(at(project, NOTATION)).chain("main")
+    first = chain.decide("Bash", {"command": "git status"})
+    opened = chain.decide("Bash", {"command": "git status > out/o"})
+    monkeypatch.setattr(Table, "decide", None)
+    assert chain.decide("Bash", {"command": "git status"}) is first
+    for call in ({"command": "git status > out/o"}, {"command": "git status", "timeout": 1}):
+        with pytest.raises(TypeError):  # a link may lead elsewhere now
+            chain.decide("Bash", call)
+    assert (first.effect, opened.effect) == (ALLOW, ALLOW)
+
+
+def test_a_place_keeps_so_many_tables_and_texts(monkeypatch):
+    folders = ProjectFolders("/srv/app", "/home/u")
+    table = load_tree(Memory(NOTATION)).chain("main").table
+    one = folders.linked(table, (("/srv/app/l", "/etc"),))
+    assert folders.linked(table, (("/srv/app/l", "/etc"),)) is one
+    for number in range(63):
+        folders.linked(table, ((f"/srv/app/{number}", "/etc"),))
+    assert len(folders._linked) == 64
+    folders.linked(table, (("/srv/app/m", "/etc"),))
+    assert len(folders._linked) == 1
+
+    placed = Rooted(folders).decider(table)
+    for number in range(16 * 1024):
+        placed.decide("Bash", {"command": f"make {number}"})
+    assert len(placed._tool("Bash").decided) == 16 * 1024
+    placed.decide("Bash", {"command": "make"})
+    assert len(placed._tool("Bash").decided) == 1
+
+
+def test_a_name_that_no_rule_looks_at_is_no_file(project):
+    text = "agent main {\n    allow Read\n}\n"
+    chain = policy.load(at(project, {"a.policy": text})).chain("main")
+    for path in ("src/a\0b", ""):
+        assert chain.decide("Read", {"file_path": path}).effect is ALLOW
 
 
 def test_a_name_that_no_file_has_is_denied(project):

@@ -5,14 +5,23 @@ from __future__ import annotations
 import json
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 import pytest
 
+from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.compare.tables import differences
 from policy.compare.witness import weaker
+from policy.core import limits
+from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
+from policy.patterns import notations
+from policy.patterns.pattern import Pattern
+from policy.tables.command_outcome import may_join
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
@@ -154,3 +163,168 @@ def test_no_host_lets_a_redirection_depend_on_a_rule_about_another_command(other
                 for command in ("g", "g > d", "g < d")
             ]
             assert len(set(effects)) == 1, (path, reading.name)
+
+
+# --- hosts with other shells --------------------------------------------------------------------
+
+_RUN = {"run": Argument(ArgumentKind.COMMAND, ("command",))}
+_FILES = {name: Argument(ArgumentKind.PATH, ("path",)) for name in ("r", "w")}
+
+
+def host(
+    *entries: Entry, default: Effect = ASK, reason: Reason = Reason.DEFAULT, **shell: Any
+) -> RuleSet:
+    """Return the rules of a host with such a shell."""
+    files = FileTools(output="w", input="r")
+    dialect = Dialect("test", {**_RUN, **_FILES}, shell=Shell(**{"files": files, **shell}))
+    return RuleSet(entries, default, dialect, reason)
+
+
+def run(rules: RuleSet, command: str) -> tuple[Effect, Reason]:
+    decision = Table.of(rules).decide("run", {"command": command})
+    return decision.effect, decision.reason
+
+
+def allow(stars: str, effect: Effect = ALLOW) -> Entry:
+    return Entry("run", effect, Pattern.text(stars), rule=f"run({stars})")
+
+
+def test_a_redirection_of_a_host_without_file_tools_needs_no_rule() -> None:
+    rules = host(allow("g*"), default=DENY, files=FileTools())
+    assert run(rules, "g > d < e") == (ALLOW, Reason.RULE)
+    assert run(rules, "p > d") == (DENY, Reason.DEFAULT)
+    told = Table.of(rules).account("run", {"command": "g > d; g a > $x"})
+    assert [(each.does.value, each.text) for each in told] == [("runs", "g"), ("runs", "g a")]
+    writes = host(allow("g*"), default=DENY, files=FileTools(output="w"))
+    assert run(writes, "g < d") == (ALLOW, Reason.RULE)
+    assert run(writes, "g > d") == (DENY, Reason.DEFAULT)
+
+
+def test_a_file_that_no_program_can_name_is_not_known() -> None:
+    rules = host(allow("g*"), Entry("w", ALLOW, pattern=notations.paths("**")[0]), default=DENY)
+    assert run(rules, "g > d") == (ALLOW, Reason.RULE)
+    assert run(rules, "g > ''") == (ASK, Reason.UNANALYSABLE)
+
+
+_WRITES = Entry("w", DENY, notations.paths("d")[0])
+_ALL = Entry("run", ALLOW)
+
+
+@pytest.mark.parametrize(
+    ("rules", "opens"),
+    [
+        # A rule about files that is stricter than the one for all commands.
+        (host(_ALL), False),
+        (host(_ALL, _WRITES), True),
+        (host(Entry("run", ASK), Entry("w", ASK)), False),
+        (host(Entry("run", ASK), Entry("w", DENY)), True),
+        (host(Entry("run", DENY), _WRITES), False),
+        (host(_WRITES), True),
+        (host(Entry("w", ALLOW)), False),
+        (host(_ALL, _WRITES, files=FileTools()), False),
+        # A host that lets a rule for all commands allow the files too.
+        (host(whole=True), True),
+        (host(default=ALLOW, whole=True), False),
+        (host(default=ALLOW, whole=True, traced=True), True),
+        (host(_WRITES, default=ALLOW, whole=True), True),
+        (host(_ALL, whole=True), True),
+        (host(_ALL, reason=Reason.UNAVAILABLE, whole=True), False),
+        (host(default=DENY, whole=True), False),
+    ],
+)
+def test_a_row_opens_files_where_rules_about_files_can_decide(rules: RuleSet, opens: bool) -> None:
+    row = rules.row("run")
+    assert row.opens_files is opens
+    assert (row.constant is None) is opens
+
+
+def test_the_row_of_another_tool_opens_no_files() -> None:
+    assert host(_ALL, _WRITES).row("r").opens_files is False
+
+
+def test_of_rules_that_are_as_strict_the_first_is_told() -> None:
+    wrapping = Wrapping(names=frozenset({"sudo"}))
+    for stars in (("rm *", "sudo *"), ("sudo *", "rm *")):
+        rules = host(*(allow(each, DENY) for each in stars), wrapping=wrapping)
+        (because,) = Table.of(rules).decide("run", {"command": "sudo rm x"}).because
+        assert because.rule == f"run({stars[0]})"
+
+
+def test_a_rule_about_another_argument_denies_no_part_of_a_command_that_is_not_sure() -> None:
+    asked = allow("rm x", ASK)
+    for behind, effect in (
+        (allow("rm *", DENY), DENY),
+        (allow("ls *", DENY), ASK),
+        (Entry("run", DENY, Pattern.text("*"), field="timeout"), ASK),
+        (Entry("run", ALLOW, Pattern.text("*")), ASK),
+    ):
+        assert run(host(asked, behind, default=ALLOW), "rm x; a $y")[0] is effect
+
+
+@pytest.mark.parametrize("command", ["", "# x", " ;"])
+def test_a_rule_for_the_whole_tool_alone_allows_a_command_that_runs_nothing(command: str) -> None:
+    assert run(host(_ALL, _WRITES), command) == (ALLOW, Reason.RULE)
+    assert run(host(allow("*")), command) == (ASK, Reason.UNANALYSABLE)
+    assert run(host(allow("*"), default=ALLOW), command)[0] is ALLOW
+
+
+def test_a_command_that_is_not_read_to_its_end_is_asked_for_where_a_rule_might_match(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "COMMAND_PIECES", 6)
+    command = "; ".join(f"unread{number}" for number in range(12))
+    assert run(host(allow("rm *", DENY), _ALL), command) == (ASK, Reason.UNANALYSABLE)
+    assert run(host(allow("unread0", DENY), _ALL), command) == (DENY, Reason.RULE)
+
+
+@pytest.mark.parametrize(
+    ("stars", "joins"),
+    [
+        ("git", False),
+        ("", False),
+        ("*", False),
+        ("git *", False),
+        ("* x", True),
+        ("git * x", True),
+        ("*git*", True),
+        ("a;*", True),
+        ("a&*", True),
+        ("(*", True),
+        ("a\n*", True),
+        ("a;b", False),
+    ],
+)
+def test_a_pattern_may_match_several_commands_and_not_the_first_alone(
+    stars: str, joins: bool
+) -> None:
+    assert may_join(Pattern.text(stars)) is joins
+
+
+CLAUDE = {
+    "permissions": {
+        "allow": ["PowerShell(Get-ChildItem *)"],
+        "ask": ["Bash(git *)"],
+        "deny": ["PowerShell(Remove-Item *)"],
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("tool", "command", "told"),
+    [
+        ("PowerShell", "gci a", ["allow runs get-childitem a"]),
+        ("PowerShell", "gci a; rm b", ["allow runs get-childitem a", "deny runs remove-item b"]),
+        ("Bash", "rm x", ["ask runs rm x", "allow writes x", "allow removes x"]),
+        ("Bash", "git push > x", ["ask runs git push", "ask writes x"]),
+    ],
+)
+def test_what_a_command_of_claude_code_does_is_told(
+    tool: str, command: str, told: list[str]
+) -> None:
+    team = load_tree(Memory({".claude/settings.json": json.dumps(CLAUDE)}))
+    chain = team.chain("main", reading="enforced")
+    found = [
+        f"{each.decision.effect} {each.does.value} {each.text}"
+        for each in chain.account(tool, {"command": command})
+    ]
+    assert found == told

@@ -13,7 +13,22 @@ from hypothesis import strategies as st
 from policy.core import limits, values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.tables.table import NOTHING, UNRESTRICTED, Bounds, Ceiling, LinkedRules, Table
+from policy.core.source import Place
+from policy.patterns.pattern import Pattern
+from policy.tables.chain import Attenuated, Chain
+from policy.tables.dialect import Argument, ArgumentKind, Dialect, Input, InputKind, Inputs
+from policy.tables.file_outcome import named_outcome
+from policy.tables.placement import ProjectFolders, Rootless
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import (
+    NOTHING,
+    UNRESTRICTED,
+    Bounds,
+    Ceiling,
+    LinkedRules,
+    Lookup,
+    Table,
+)
 from tests.reference import Said, Scope
 from tests.strategies import compiled, rule_set, scopes, table
 
@@ -159,7 +174,7 @@ def test_a_glob_finds_a_tool_under_its_other_name() -> None:
 
 
 def test_unknown_names_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("policy.tables.table._REMEMBERED_TOOLS", 50)
+    monkeypatch.setattr(limits, "CACHED_NAMES", 50)
     rules = table("allow a*(b)")
     for number in range(500):
         assert rules.decide(f"a{number}", {"x": "b"}).effect is ALLOW
@@ -227,6 +242,28 @@ def test_a_table_is_shown_by_the_number_of_its_rule_sets() -> None:
     assert repr(one & table("allow Bash(b)")).endswith(" 2 rule sets>")
 
 
+def test_what_denies_everything_is_one_table_whatever_its_reason_and_host() -> None:
+    nothing = Table.of(RuleSet((), DENY, Dialect("")))
+    assert nothing == _of() == _of(reason=Reason.UNAVAILABLE)
+    assert nothing.hash == _of(reason=Reason.UNAVAILABLE).hash
+    for other in (_of(default=ASK), _of(default=ALLOW), _of(Entry("t", ALLOW)), Table()):
+        assert nothing != other
+        assert nothing.hash != other.hash
+    assert _of(default=ALLOW) == Table()
+    assert (_of(default=ASK) & nothing) == nothing
+    alone = Ceiling((LinkedRules(RuleSet((), DENY, Dialect("x"))),))
+    assert alone == nothing.use
+
+
+def test_a_rule_set_is_shown_by_the_number_of_its_lines() -> None:
+    one, two = (RuleSet((Entry("t", ALLOW),) * size, ASK, Dialect("host")) for size in (1, 2))
+    assert repr(one) == "<RuleSet host: 1 line, otherwise ask>"
+    assert repr(two) == "<RuleSet host: 2 lines, otherwise ask>"
+    assert one == one  # without a look at what it says
+    assert (one == "x") is False
+    assert two == one  # the second line says nothing
+
+
 def test_a_dialect_is_part_of_a_table() -> None:
     rules = rule_set(Scope((Said(ALLOW, "Read(a)"),)))
     moved = values.evolve(rules, dialect=values.evolve(rules.dialect, cwd="/elsewhere"))
@@ -288,3 +325,209 @@ def test_a_table_that_hands_on_more_is_not_below_one_that_grants_as_much() -> No
     wide, narrow = Table(use.use, use.use), Table(use.use, less.use)
     assert narrow <= wide
     assert not wide <= narrow
+
+
+# --- values of arguments ------------------------------------------------------------------------
+
+_GIVEN = Argument(ArgumentKind.TEXT, ("x",))
+
+
+def _of(*entries: Entry, default: Effect = DENY, reason: Reason = Reason.DEFAULT, **host: Any):
+    """Return the table of some entries of a host whose tool `t` takes a text."""
+    dialect = Dialect("test", arguments={"t": _GIVEN}, **host)
+    return Table.of(RuleSet(entries, default, dialect, reason))
+
+
+_TAKES = {"t": Inputs((Input("x"), Input("n", InputKind.NUMBER)))}
+
+
+def _places(rules: Table) -> list[Any]:
+    """Return what decides calls by *rules*: the table, and chains with and without a place."""
+    reading = Attenuated({"main": rules})
+    places = [None, Rootless(), ProjectFolders("/srv/app")]
+    return [rules, *(Chain.start("main", reading, place) for place in places)]
+
+
+def test_a_value_that_a_host_does_not_take_is_denied_if_the_host_did_not_look_itself() -> None:
+    for decider in _places(_of(Entry("t", ALLOW, Pattern.text("a*")), inputs=_TAKES)):
+        for number in (1, "many", 1, "many"):
+            call = {"x": "a", "n": number}
+            decision = decider.decide("t", call)
+            assert decision.effect is (ALLOW if number == 1 else DENY)
+            assert decision.reason is (Reason.RULE if number == 1 else Reason.MALFORMED)
+            assert decider.decide("t", call, checked=True).effect is ALLOW
+
+
+def test_a_value_is_looked_at_where_every_call_is_allowed_and_not_where_all_are_denied() -> None:
+    for effect, reason in ((ALLOW, Reason.MALFORMED), (ASK, Reason.MALFORMED), (DENY, Reason.RULE)):
+        rules = _of(Entry("t", effect), inputs=_TAKES)
+        assert rules.decide("t", {"n": "many"}).reason is reason
+        assert rules.decide("t", {"n": 1}).effect is effect
+        assert (rules.lookup("t").always is None) is (effect is not DENY)
+
+
+def test_what_a_host_may_refuse_is_not_remembered() -> None:
+    words = {"t": Inputs((Input("x", words=("a",)),))}
+    rules = _of(Entry("t", ALLOW, Pattern.text("*")), inputs=words)
+    for text in ("", "b", "a"):
+        assert rules.decide("t", {"x": text}, checked=True).effect is ALLOW
+        assert rules.decide("t", {"x": text}).effect is (ALLOW if text == "a" else DENY)
+
+
+def test_a_meet_of_hosts_takes_what_both_take() -> None:
+    one = _of(Entry("t", ALLOW, Pattern.text("*")), inputs=_TAKES)
+    other = _of(
+        Entry("t", ALLOW, Pattern.text("*")), inputs={"t": Inputs((Input("n", InputKind.FLAG),))}
+    )
+    met = one & other
+    for call in ({"x": "a"}, {"x": "a", "n": "true"}, {"x": "a", "n": 1}, {"x": 1}):
+        both = min(each.decide("t", call).effect for each in (one, other))
+        assert met.decide("t", call).effect is both
+    assert one.lookup("t").takes({"x": "a", "n": 1}) is True
+    assert one.lookup("t").takes({"x": "a", "n": "many"}) is False
+    assert _of().lookup("t").takes({"n": "many"}) is True
+
+
+# --- what is said -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tool", "call", "said"),
+    [
+        ("Bash", (), r"found nothing: pass them as {'command': '…'}"),
+        ("Bash", ("ls",), r"found `\"ls\"`: pass them as {'command': 'ls'}"),
+        ("Bash", (5,), r"found `5`: pass them as {'command': '…'}"),
+        ("Task", ("a",), r"found `\"a\"`: pass them as {'argument': 'a'}"),
+    ],
+)
+def test_arguments_that_are_none_are_told_with_those_to_pass(
+    tool: str, call: tuple[Any, ...], said: str
+) -> None:
+    rules = table("allow Bash(ls *)", "allow Task(model:x)", "allow Task(a)")
+    for decider in _places(rules):
+        with pytest.raises(TypeError, match=said):
+            decider.decide(tool, *call)
+
+
+def test_of_several_denials_the_one_of_a_rule_is_told_unless_the_tool_is_not_there() -> None:
+    default, rule = _of(), _of(Entry("t", DENY, rule="t"))
+    gone = _of(reason=Reason.UNAVAILABLE)
+    removed = _of(Entry("t", DENY, reason=Reason.UNAVAILABLE, rule="u"))
+    for tables, reason, rules in (
+        ((default, rule), Reason.RULE, ["t"]),
+        ((rule, default), Reason.RULE, ["t"]),
+        ((gone, rule), Reason.UNAVAILABLE, []),
+        ((rule, gone), Reason.RULE, ["t"]),
+        ((gone, removed), Reason.UNAVAILABLE, ["u"]),
+        ((default, gone), Reason.DEFAULT, []),
+    ):
+        rows = [(part.rules.row("t"), ()) for each in tables for part in each.use.parts]
+        decision = Lookup(rows, "").decide({"x": "a"})
+        assert (decision.reason, [each.rule for each in decision.because]) == (reason, rules)
+
+
+def test_of_several_grants_the_one_of_a_rule_in_a_file_is_told() -> None:
+    default = _of(Entry("t", DENY, Pattern.text("b")), default=ALLOW)
+    plain = _of(Entry("t", ALLOW, Pattern.text("a*"), rule="plain"))
+    filed = _of(Entry("t", ALLOW, Pattern.text("a"), rule="filed", place=Place("f")))
+    for tables, rules in (
+        ((default, plain), ["plain"]),
+        ((plain, default), ["plain"]),
+        ((plain, filed), ["filed"]),
+        ((filed, plain), ["filed"]),
+        ((filed, default), ["filed"]),
+    ):
+        met = tables[0] & tables[1]
+        decision = met.decide("t", {"x": "a"})
+        assert decision.effect is ALLOW
+        assert [each.rule for each in decision.because] == rules
+
+
+def test_of_several_denials_one_is_told_and_of_those_that_ask_all() -> None:
+    asked = _of(Entry("t", ASK, Pattern.text("a*"), rule="x"))
+    other = _of(Entry("t", ASK, Pattern.text("a"), rule="y"))
+    denied = _of(Entry("t", DENY, Pattern.text("a"), rule="z"), Entry("t", ALLOW))
+    silent = _of(Entry("t", ALLOW, Pattern.text("b")))
+    for met, rules in (
+        (asked & other, ["x", "y"]),
+        (asked & other & denied, ["z"]),
+        (asked & silent & denied, ["z"]),
+        (silent & denied & denied, ["z"]),
+    ):
+        assert [each.rule for each in met.decide("t", {"x": "a"}).because] == rules
+
+
+# --- limits of depth ----------------------------------------------------------------------------
+
+
+def _started(rules: Table) -> tuple[str, ...]:
+    decision = rules.decide("Task", {"subagent_type": "x"})
+    assert (decision.effect, decision.reason) == (DENY, Reason.DEPTH)
+    return decision.links
+
+
+def test_a_limit_of_depth_belongs_to_the_agent_that_has_it() -> None:
+    a, b = table("allow Task", link="a"), table("allow Read", "allow Task", link="b")
+    last = Table(a.use, bounds=Bounds(depth=0))
+    assert _started(last) == ("a",)
+    assert _started(b & last) == ("a",)
+    assert _started(Table((a & b).use, bounds=Bounds(depth=0))) == ("a",)
+    joined = Ceiling.of([LinkedRules(a.use.parts[0].rules, ("a", "b"))])
+    assert _started(Table(joined, bounds=Bounds(depth=0))) == ("a",)
+    assert _started(Table(bounds=Bounds(depth=0))) == ()
+    below = Table(a.use, bounds=Bounds(depth=1))
+    assert below.decide("Task", {"subagent_type": "x"}).effect is ALLOW
+
+
+def test_a_table_that_hands_on_what_it_may_use_says_so_once() -> None:
+    a = table("allow Task", "allow Read")
+    assert Table(a.use, a.use).delegate is None
+    last = Table(a.use, a.use.without_spawns(), Bounds(depth=0))
+    assert last.delegate is None
+    assert last == Table(a.use, bounds=Bounds(depth=0))
+    assert a.use.without_spawns().without_spawns() == a.use.without_spawns() != a.use
+
+
+# --- what is kept -------------------------------------------------------------------------------
+
+
+def test_decisions_are_remembered_by_a_text_of_the_length_that_caches_hold() -> None:
+    rules = table("allow Bash(a*)")
+    lookup = rules.lookup("Bash")
+    (row, _), = lookup.rows  # fmt: skip
+    for length, is_kept in ((1024, True), (1025, False)):
+        command = "a" * length
+        assert rules.decide("Bash", {"command": command}).effect is ALLOW
+        assert (command in lookup.remembered) is is_kept
+        assert (command in row._known) is is_kept
+    assert lookup.decide({"command": "ab"}, remember=False).effect is ALLOW
+    assert "ab" not in lookup.remembered
+    rules.account("Bash", {"command": "abc"})
+    assert "abc" not in lookup.remembered
+
+
+def test_a_row_keeps_so_many_calls_and_files() -> None:
+    (row, _), = table("allow Bash(a *)", "allow Read(b*)").lookup("Bash").rows  # fmt: skip
+    for number in range(2048):
+        row.outcome({"command": f"a {number}"})
+    assert len(row._known) == 2048
+    row.outcome({"command": "a"})
+    assert len(row._known) == 1
+    files = row.ruleset.row("Read")
+    for number in range(2048):
+        named_outcome(files, f"b{number}")
+    assert len(files.named) == 2048
+    named_outcome(files, "b" * 1024)
+    assert len(files.named) == 1
+    named_outcome(files, "b" * 1025)
+    assert len(files.named) == 1
+
+
+def test_a_table_keeps_so_many_names_that_no_rule_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CACHED_NAMES", 5)
+    rules = rule_set(Scope((Said(ALLOW, "a*"), Said(ALLOW, "Bash(ls)"))))
+    found = [rules.row(f"a{number}") for number in range(9)]
+    assert [rules.row(f"a{number}") is row for number, row in enumerate(found)] == [
+        number < 5 for number in range(9)
+    ]
+    assert rules.row("Bash") is rules.row("Bash")
