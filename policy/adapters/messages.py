@@ -80,7 +80,7 @@ def quoted(texts: Iterable[str]) -> str:
 def _granted(table: Table, tool: str) -> Comparison:
     from policy.compare.compare import compare  # noqa: PLC0415  # no question compares
 
-    return compare(tool, table.lookup(tool), NOTHING.lookup(tool))
+    return compare(tool, table.lookup(tool), NOTHING.lookup(tool), {})
 
 
 def refusal(tool: str, decision: Decision, clauses: Sequence[Clause] = ()) -> str:

@@ -167,7 +167,7 @@ def compare(
     tool: str,
     before: Lookup,
     after: Lookup,
-    known: Known | None = None,
+    known: Known,
     wanted: Callable[[Difference], bool] | None = None,
 ) -> Comparison:
     """Return how the calls of *tool* are decided differently by two lookups.
@@ -189,7 +189,6 @@ def compare(
         return Comparison((Difference(tool, {}, was, now),))
     if denies_all(before) and denies_all(after):
         return Comparison()
-    known = {} if known is None else known
     kinds = dict.fromkeys(row.argument.kind for row in rows)
     if len(kinds) > 1:
         return _by_kinds(tool, (before, after), kinds, known)

@@ -35,12 +35,10 @@ def hidden_by(kind: PatternKind, patterns: tuple[Pattern, ...]) -> Automaton:
 # Reasons of a decision that no rule gave: the call could not be read.
 UNREAD = frozenset({Reason.MALFORMED, Reason.TOO_LONG})
 
-# How many combinations of deciding lines are tried for one edit, and how many are searched.
+# How many combinations of deciding lines are tried for one edit: of star patterns, whose searches
+# are short, and of others.
 _COMBINATIONS = 2_000
 _SEARCHES = 200
-
-# How often other texts are tried for a change of which texts show the direction alone.
-_LESSER = 20
 
 OVERLAPS = "more rules overlap than are tried together"
 _DOMAIN = "whether calls have some of the texts that rules tell apart is not known"
@@ -82,7 +80,6 @@ class TextPair(Sides):
         self.ask = ask
         self.why: dict[str, None] = {}
         self.told: set[Effects] = set()
-        self._lesser: dict[Effects, int] = {}
         self._words = words
 
     def differences(self) -> Iterator[Difference]:
@@ -122,12 +119,11 @@ class TextPair(Sides):
             seen.add(sample.effects)
             self.told.add(sample.effects)
             yield sample
-        searched = 0
+        most = _COMBINATIONS if self.are_stars else _SEARCHES
         for tried, combination in enumerate(self.combinations(chosen, firsts, seen)):
-            if tried >= _COMBINATIONS or (searched >= _SEARCHES and not self.are_stars):
+            if tried >= most:
                 self.why[OVERLAPS] = None
                 return
-            searched += 1
             text = self._text(combination)
             if text is None:
                 continue
@@ -144,13 +140,8 @@ class TextPair(Sides):
         if difference is not None:
             yield difference
         shown = None if difference is None else difference.effects
-        if difference is not None and difference.is_like(wanted):
-            if wanted in self.told:
-                return  # whichever lines showed it
-            self._lesser[wanted] = self._lesser.get(wanted, 0) + 1
-            if self._lesser[wanted] > _LESSER:
-                self.doubt(OVERLAPS, wanted)
-                return
+        if difference is not None and difference.is_like(wanted) and wanted in self.told:
+            return  # whichever lines showed it
         # The search and the table disagree, since a host knows more of
         # commands than rules do, e.g. that `ls` only reads.
         for each in self.otherwise(text, chosen, wanted) if shown != wanted else ():

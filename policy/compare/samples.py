@@ -112,13 +112,12 @@ def _tried(pair: CommandPair, lines: _ChangedLines, shown: set[Effects]) -> Iter
 class _ChangedLine:
     """A line of one side alone, and the changes that it may cause."""
 
-    effect: Effect
     pattern: Pattern
     changes: frozenset[Effects]
 
 
 class _ChangedLines:
-    """The changed lines, strict ones first. One of them decides each command that changes.
+    """The changed lines. One of them decides each command that changes.
 
     A line that denies or asks restricts what the other side grants to commands that the line
     matches by another text. Where its own words may be a wrapper, that is all the side grants;
@@ -135,9 +134,7 @@ class _ChangedLines:
         for number, line in self._pair.edits:
             if line == NO_MATCH:
                 found += self._without_line(number)
-        return sorted(
-            (line for line in found if line.changes), key=lambda each: each.effect is Effect.ALLOW
-        )
+        return [line for line in found if line.changes]
 
     @cached_property
     def of_any(self) -> frozenset[Effects]:
@@ -180,7 +177,7 @@ class _ChangedLines:
             changes = frozenset(self._of_strict(number, line, own[0]))
         else:
             changes = CHANGES
-        return _ChangedLine(effect, pattern, changes & self._possible)
+        return _ChangedLine(pattern, changes & self._possible)
 
     def _of_allowed(self, number: int, line: int) -> frozenset[Effects]:
         """Return the changes that a line which allows may cause, as where it hides strict lines.
@@ -287,7 +284,7 @@ class _ChangedLines:
                 several = len(others) > 1 and has_other_texts(pattern, shell)
                 if asks or (several and entry.effect is not Effect.DENY):
                     change = (default, entry.effect) if own == 0 else (entry.effect, default)
-                    yield _ChangedLine(entry.effect, pattern, self._possible & {change})
+                    yield _ChangedLine(pattern, self._possible & {change})
 
     @cached_property
     def _possible(self) -> frozenset[Effects]:
@@ -365,12 +362,11 @@ class _Samples:
         yield text
         closed = (f"{WORD} ]", f"{WORD} ]]")  # as tests are: `[ -f x ]`
         yield from (freeze(pattern, each) for each in (*closed, *quiet))
-        yield from (prefix + text for prefix in prefixes(self._shell)[:1])  # as people type it
-        yield from self._written(text)
         for prefix in prefixes(self._shell):
             yield prefix + text
             if text.partition(" ")[0] in KEYWORDS:  # there too it is no program
                 yield prefix + in_quotes(text)
+        yield from self._written(text)
         for words, told in product(self._behind, _TOLD):
             yield freeze(pattern, told + words)
         for other, told in product(self._others, _TOLD):

@@ -233,10 +233,9 @@ class Names:
         told: dict[str, None] = dict.fromkeys((*_LEADING, fresh))
         if any(self._tells_unknown(each) for each in patterns):
             told[_UNKNOWN] = None
-        names = sorted(self.known)
-        told |= dict.fromkeys(
-            n for n in names if any(_is_distinguished(n, each) for each in pieces)
-        )
+        letters = {text.rpartition("/")[2] for text, *_ in pieces} - {""}
+        names = [name for name in sorted(self.known) if any(each in name for each in letters)]
+        told |= dict.fromkeys(names)
         starts, ends = [""], [""]
         for text, before, behind in pieces:
             told[text] = None
@@ -244,8 +243,11 @@ class Names:
                 starts.append(f"{fresh}{text}" if before else text)
             if before:
                 ends.append(f"{text}{fresh}" if behind else text)
-        ways = (fresh, "=7", "/sudo", "/timeout")
-        told |= dict.fromkeys(f"{start}{way}" for start in starts[1:] for way in ways)
+        ways = (fresh, "=7", "/sudo", "/timeout", *(f"/{name}" for name in names))
+        for start in starts[1:]:
+            folder, slash, _ = start.rpartition("/")
+            told |= dict.fromkeys(f"{start}{way}" for way in ways)
+            told |= dict.fromkeys(f"{folder}/{name}" for name in names if slash)
         told |= dict.fromkeys(f"{way}{end}" for end in ends[1:] for way in (fresh, "Q=7"))
         if len(starts) * len(ends) <= _JOINED:
             both = product(starts[1:], (fresh, "=7"), ends[1:])
@@ -287,14 +289,6 @@ def _pieces(pattern: Pattern) -> Iterator[_Piece]:
             behind = at == len(pieces) - 1 and number < last
             if piece:
                 yield piece, before, behind
-
-
-def _is_distinguished(name: str, piece: _Piece) -> bool:
-    text, before, behind = piece
-    text = text.rpartition("/")[2]
-    if before and behind:
-        return text in name
-    return name.endswith(text) if before else name.startswith(text) if behind else name == text
 
 
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from policy.commands.knowledge import Files, Program, Programs, Wrapping
-from policy.compare.compare import Comparison
+from policy.compare.compare import DIFFERENT_KINDS, Comparison, compare
 from policy.compare.tables import decided, differences, is_idle, representatives, told
 from policy.compare.witness import CallShape, Difference
 from policy.core import values
@@ -430,6 +430,44 @@ def test_commands_that_two_shells_read_differently_are_not_compared_in_silence(
     other = values.evolve(rules, dialect=values.evolve(DIALECT, shell=shell))
     comparison = differences(Table.of(rules), Table.of(other))
     assert "Bash: some rules read their calls otherwise than others do" in comparison.why
+
+
+_ADDRESS = {**DIALECT.arguments, "WebFetch": Argument(ArgumentKind.URL, ("address",))}
+
+
+@pytest.mark.parametrize(
+    ("rule", "read", "alike"),
+    [
+        ("Read(src/**)", {"cwd": "/other"}, False),
+        ("Read(src/**)", {"home": "/other"}, False),
+        ("Read(src/**)", {"fold": True}, False),
+        ("Read(src/**)", {"links": True}, False),
+        ("Read(src/**)", {"cased": ("/W",)}, False),
+        ("Read(src/**)", {"name": "other", "aliases": {"Show": "Read"}}, True),
+        ("Bash(a *)", {"cwd": "/other"}, False),
+        ("Bash(a *)", {"cased": ("/W",)}, False),
+        ("Bash(a *)", {"name": "other", "aliases": {"Run": "Bash"}, "asks": False}, True),
+        ("WebFetch(domain:a.com)", {"cwd": "/other"}, True),
+        ("WebFetch(domain:a.com)", {"arguments": _ADDRESS}, False),
+    ],
+)
+def test_sides_that_read_calls_differently_are_not_compared_exactly(
+    rule: str, read: dict[str, object], *, alike: bool
+) -> None:
+    rules = rule_set(Scope((Said(ALLOW, rule),)))
+    dialect = values.evolve(DIALECT, **read)
+    other = values.evolve(rules, dialect=dialect)
+    tool = rule.partition("(")[0]
+    found = compare(tool, Table.of(rules).lookup(tool), Table.of(other).lookup(tool), {})
+    assert (DIFFERENT_KINDS not in found.why) is alike
+
+
+def test_a_side_without_rules_is_compared_with_rules_of_two_kinds() -> None:
+    """A tool whose argument is a path to some rules, and a text to others."""
+    both = table("allow Task(a)") & _other_kind()
+    found = compare("Task", both.lookup("Task"), UNRESTRICTED.lookup("Task"), {})
+    assert {each.effects for each in found.differences} == {(DENY, ALLOW)}
+    assert found.why == (DIFFERENT_KINDS,)
 
 
 def test_too_many_parameters_are_not_compared_in_silence() -> None:

@@ -30,30 +30,30 @@ def _rows(file: str) -> list[list[str]]:
 _LIKE_OTHERS = {"Monitor", "Glob", "Grep", "LSP", "Write", "NotebookEdit"}
 
 
-def _table(rules: str) -> Table:
+def project_table(rules: str) -> Table:
     (project,) = settings(rules).projects
     return Chain.start("main", project.enforced).table
 
 
-def _met(lists: str) -> Table:
-    met = []
+def met(lists: str) -> Table:
+    tables = []
     for each in lists.split("&"):
         rules, _, default = f" {each.strip()}".partition(" else ")
         written = re.findall(r"(?:allow|ask|deny) [^ (]+(?:\([^)]*\))?", rules)
-        met.append(table(*written, default=Effect(default or "deny")))
-    return reduce(and_, met)
+        tables.append(table(*written, default=Effect(default or "deny")))
+    return reduce(and_, tables)
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), _rows("edits.txt"))
 def test_an_ordinary_edit_is_told_by_its_changes(before: str, after: str, expected: str) -> None:
-    assert _changes(_table(before), _table(after)) == expected
+    assert _changes(project_table(before), project_table(after)) == expected
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), _rows("lists.txt"))
 def test_an_edit_of_lists_that_are_met_is_told_by_its_changes(
     before: str, after: str, expected: str
 ) -> None:
-    assert _changes(_met(before), _met(after)) == expected
+    assert _changes(met(before), met(after)) == expected
 
 
 def _changes(*sides: Table) -> str:

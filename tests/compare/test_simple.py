@@ -124,3 +124,56 @@ def test_what_a_prefix_hides_from_some_of_several_lists_is_compared(prefix: str)
         comparison = differences(before, after)
         assert comparison.exact
         assert {each.effects for each in comparison.differences} >= {shown} & CHANGES, rules
+
+
+# Commands of two words, of which the first is no path.
+_PAIRS = "deny Bash(* * *)", "deny Bash(*/*)"
+
+
+@pytest.mark.parametrize(
+    ("rules", "denied", "command"),
+    [
+        # A wrapper that a star leaves open.
+        (["allow Bash(sudo chr*oot 5 z b)"], "z b", "sudo chroot 5 z b"),
+        (["allow Bash(se*id a)", *_PAIRS], "a", "setsid a"),
+        (["allow Bash(*etsid a)", *_PAIRS], "a", "setsid a"),
+        (["allow Bash(setsi* a)", *_PAIRS], "a", "setsid a"),
+        (["allow Bash(*etsi* a)", *_PAIRS], "a", "setsid a"),
+        (["allow Bash(*setsids a)", *_PAIRS], "a", None),
+        # In a folder that a rule names, whole or in part.
+        (["allow Bash(/o/se*id a)", _PAIRS[0], "deny Bash(/*/*/*)"], "a", "/o/setsid a"),
+        (["allow Bash(*/se*id a)", _PAIRS[0], "deny Bash(/*/*)"], "a", "o/setsid a"),
+        (["allow Bash(/o/se* a)", _PAIRS[0], "deny Bash(/*/*/*)"], "a", "/o/setsid a"),
+        (["allow Bash(/o/*tsid a)", _PAIRS[0], "deny Bash(/*/*/*)"], "a", "/o/setsid a"),
+        (["allow Bash(/o*tsid a)", _PAIRS[0], "deny Bash(/*/*/*)"], "a", "/o/setsid a"),
+        # Words that begin as in one rule and end as in another.
+        (["allow Bash(flock t*q a)", "deny Bash(flock * * *)"], "a", "flock tq a"),
+        (["allow Bash(xargs *0 a)", "deny Bash(xargs * * *)"], "a", "xargs -0 a"),
+        # An option that no wrapper is known to take, and a value of one that is known.
+        (["allow Bash(sudo -Z* z b)"], "z b", "sudo -Z z b"),
+        (["allow Bash(timeout -Z z b)"], "z b", "timeout -Z z b"),
+        (["allow Bash(sudo -u z b)"], "b", "sudo -u z b"),
+        (["allow Bash(sudo -u z b)"], "z b", None),
+        (["allow Bash(xargs -n 5 z b)"], "5 z b", None),
+        # A folder of the program, and an assignment, which no rule allows.
+        (["allow Bash(/o*/z b)"], "z b", "/o/z b"),
+        (["allow Bash(sudo */z b)"], "z b", "sudo /z b"),
+        (["allow Bash(zz/y b)"], "y b", "zz/y b"),
+        # A keyword in a folder is a program.
+        (["allow Bash(/o/if)"], "if", "/o/if"),
+        (["allow Bash(A=1 z b)"], "z b", None),
+    ],
+)
+def test_a_command_that_two_lists_decide_is_found_or_there_is_none(
+    rules: list[str], denied: str, command: str | None
+) -> None:
+    """One list allows it by its words, and another denies what its wrapper runs."""
+    before = table(*rules)
+    after = before & table(f"deny Bash({denied})", default=Effect.ALLOW)
+    lists, change = _sides(before, after), (Effect.ALLOW, Effect.DENY)
+    found = SimpleSearch(lists, SHELL, Effect.ASK, Steps(400_000)).search({change})
+    assert found.exact
+    assert (found.text is None) is (command is None)
+    for text in filter(None, (found.text, command)):
+        call = {"command": text.replace(lists.fresh, "q")}
+        assert (before.decide("Bash", call).effect, after.decide("Bash", call).effect) == change

@@ -26,7 +26,9 @@ ROWS = [
 
 
 def settings(rules: str) -> Workspace:
-    lists: dict[str, list[str]] = {}
+    """Return the workspace of some rules, in a mode if they begin as `in plan`."""
+    mode = re.match(r"in (\w+)", rules)
+    lists: dict[str, list[str] | str] = {"defaultMode": mode[1]} if mode else {}
     for effect, rule in re.findall(r"(allow|ask|deny) ([^ (]+(?:\([^)]*\))?)", rules):
         lists.setdefault(effect, []).append(rule)
     return load_tree(Memory({".claude/settings.json": json.dumps({"permissions": lists})}))
