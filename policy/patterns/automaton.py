@@ -17,13 +17,11 @@ from functools import cached_property
 from itertools import chain, count
 
 from policy.core import limits
+from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.tokens import Gap, OneOf, Run, canonical_ways
-
-TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Final
 
     from policy.patterns.tokens import Token
 

@@ -11,14 +11,12 @@ from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 
+from policy.core.values import TYPE_CHECKING, Final
 from policy.patterns.automaton import NO_MATCH, Automaton
 from policy.patterns.tokens import Gap, OneOf, canonical_ways, fits, folded, in_one_case
 
-TYPE_CHECKING = False  # `typing` takes longer to import than a hook has
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Final
 
     from policy.patterns.tokens import Token
 
@@ -63,9 +61,8 @@ class Index:
         has_start = 1 if start else 0
         if type(tokens[has_start]) is OneOf:
             small, count = _small(tokens)
-            if count > has_start:
-                self._any_case.setdefault(small, []).append((index, tokens, tokens[count:]))
-                return
+            self._any_case.setdefault(small, []).append((index, tokens, tokens[count:]))
+            return
         behind = self._behind.get(start)
         if behind is None:
             behind = self._behind[start] = _Ends()
