@@ -227,6 +227,7 @@ class Scanner:
         # Before the command that they are part of.
         self.script.commands[-1:-1] = inside.script.commands
         self.script.targets += inside.script.targets
+        self.script.unread |= inside.script.unread
 
     def _end_word(self) -> None:
         word = self._word
@@ -334,9 +335,8 @@ def _ambiguity(words: Sequence[Word], prefix: CommandPrefix) -> Ambiguity | None
     ):
         return Ambiguity(as_written(words), DIFFER)
     name = words[prefix.granted]
-    if name.raw in KEYWORDS or is_assignment(name) or is_quoted(name):
-        return Ambiguity(name.raw, "is no plain name of a program")
-    return None
+    is_odd = name.raw in KEYWORDS or is_assignment(name) or is_quoted(name)
+    return Ambiguity(name.raw, "is no plain name of a program") if is_odd else None
 
 
 def _part(

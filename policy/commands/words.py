@@ -235,11 +235,12 @@ class _Way:
 
     def begins(self, text: str) -> bool:
         """Whether a command may begin with the word *text*; it does if no operand is owed."""
-        if self.prefix is None:
-            return True
-        if self.takes or self._is_option(text):
-            return False
-        return not self.owed or not _is_one(self.prefix.operand, text)
+        prefix = self.prefix
+        return prefix is None or not (
+            self.takes
+            or self._is_option(prefix, text)
+            or (self.owed and _is_one(prefix.operand, text))
+        )
 
     def after(self, text: str, shell: Shell) -> tuple[_Ways, bool]:
         """Return the ways to read the word after *text*, and whether *text* was understood."""
@@ -248,7 +249,7 @@ class _Way:
             return _after_first(text, shell), True
         if self.takes:
             return frozenset({evolve(self, takes=False)}), _is_one(prefix.value, text)
-        if not self._is_option(text):
+        if not self._is_option(prefix, text):
             if self.owed and _is_one(prefix.operand, text):
                 return frozenset({evolve(self, owed=False)}), True
             # Without its operand it runs nothing.
@@ -268,11 +269,10 @@ class _Way:
             return frozenset({self, evolve(self, takes=True)}), False
         return behind, prefix.harmless
 
-    def _is_option(self, text: str) -> bool:
+    def _is_option(self, prefix: PrefixProgram, text: str) -> bool:
         """Whether *text* is an option; a lone dash is an operand if the wrapper still needs it."""
-        if self.prefix is None or self.ended or not text.startswith("-"):
-            return False
-        return not (text == "-" and self.owed and _is_one(self.prefix.operand, text))
+        is_operand = text == "-" and self.owed and _is_one(prefix.operand, text)
+        return text.startswith("-") and not self.ended and not is_operand
 
 
 _Ways = frozenset[_Way]

@@ -14,7 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.commands.reader import read_command
-from policy.commands.words import Word, WordPlace, command_prefix, prefix_programs
+from policy.commands.words import (
+    CommandPrefix,
+    Word,
+    WordPlace,
+    command_prefix,
+    prefix_programs,
+)
 from policy.hosts.notation.semantics import DIALECT
 from tests.effort import examples
 
@@ -86,6 +92,43 @@ def test_a_program_that_a_wrapper_runs_is_known(name: str, programs: Path) -> No
         assert program.strip() in known, words
         if found.granted and name in SHELL.wrapping.transparent:
             assert words[found.granted] == program.strip(), words
+
+
+def _prefix(text: str) -> CommandPrefix:
+    return command_prefix([Word(word, word) for word in text.split()], SHELL)
+
+
+@pytest.mark.parametrize(
+    ("text", "starts", "possible", "granted"),
+    [
+        ("", (), (), 0),
+        ("rm x", (0,), (), 0),
+        ("env", (0,), (), 0),
+        ("nohup rm x", (0, 1), (), 1),
+        ("sudo -u a rm", (0, 3), (), 0),
+        ("timeout 5 rm", (0, 2), (), 2),
+        ("A=1 rm", (0, 1), (), 0),
+        ("sudo -Q rm x", (0,), (2, 3), 0),
+        ("nohup rm" + " a" * 100, (0, 1), (), 1),
+        # Beyond the limit of nesting a command may begin with any word.
+        (" ".join(["nohup"] * 63 + ["rm"]), (*range(64),), (), 63),
+        (" ".join(["nohup"] * 64), (*range(64),), (), 63),
+        (" ".join(["nohup"] * 64 + ["rm"]), (*range(64),), (64,), 63),
+    ],
+)
+def test_where_the_commands_of_a_command_begin(
+    text: str, starts: tuple[int, ...], possible: tuple[int, ...], granted: int
+) -> None:
+    program = max([0, *starts, *possible])
+    assert _prefix(text) == CommandPrefix(starts, possible, program, granted)
+
+
+def test_a_command_of_more_wrappers_than_are_read_is_allowed_by_no_rule() -> None:
+    for wrappers, is_grantable in ((63, True), (64, False)):
+        (part,) = read_command("nohup " * wrappers + "rm x", SHELL).parts
+        assert part.grantable is is_grantable
+        assert (part.text == "rm x") is is_grantable
+        assert ("rm x" in part.possible_texts) is not is_grantable
 
 
 _PLACED = (

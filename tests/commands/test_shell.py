@@ -862,6 +862,75 @@ def test_a_command_of_too_many_pieces_is_not_vouched_for(monkeypatch) -> None:
     assert read_command("; " * 1_000, SHELL).unread
 
 
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("; " * 6, 6),
+        ("''" * 6, 5),
+        ("a" * 50, 0),
+        ("a b;", 2),
+        ("a $(b c) d", 5),
+        ("a $(b $(c) d)", 7),
+        ("$(a; a; a) ; ; ; ; ; ; ;", 13),
+        ("`a b` c", 4),
+        ("`a;a` `a;a` `a;a`", 13),
+        ('"a b" c', 3),
+    ],
+)
+def test_each_word_quote_and_operator_is_a_piece(
+    text: str, pieces: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for most, is_unread in ((pieces, False), (pieces - 1, True)):
+        monkeypatch.setattr(limits, "COMMAND_PIECES", most)
+        assert read.Scanner(text).run().unread is is_unread
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("a", "literal known"),
+        ("'$x'", "literal known"),
+        ("\\$x", "literal known"),
+        ("$x", "guessed"),
+        ("$known", "known guessed"),
+        ('"$known"', "known guessed"),
+        ('"$HOME"', "literal known"),
+        ("$HOME", "guessed"),
+        ("{a}", ""),
+        ("a}", ""),
+        ("'{a}'", "literal known"),
+        ("$(a)", ""),
+        ("`a`", ""),
+        ("a*", "literal known glob"),
+        ("a?b", "literal known glob"),
+        ("'*'", "literal known"),
+        ("$known$x", "guessed"),
+    ],
+)
+def test_the_scanner_notes_what_is_known_of_a_word(word: str, said: str) -> None:
+    script = read.Scanner(f"known=1; ls {word}").run()
+    (found,) = script.commands[-2].words[1:]
+    flags = ("literal", "known", "guessed", "glob", "vetted")
+    assert " ".join(flag for flag in flags if getattr(found, flag)) == said
+
+
+def test_so_many_substitutions_are_read_one_within_another() -> None:
+    for depth, first in ((64, "a"), (65, "$(a")):
+        script = read.Scanner("$(" * depth + "a" + ")" * depth).run()
+        assert script.commands[0].words[0].raw == first
+
+
+def test_so_many_words_are_held_before_a_group() -> None:
+    for words, goes_on in ((64, True), (65, False)):
+        script = read.Scanner("a " * words + "(b) c d", resumes=True).run()
+        assert (len(script.commands[-2].words) == words + 2) is goes_on
+
+
+def test_so_many_doubts_are_told() -> None:
+    assert len(read.Scanner("(" * 7).run().ambiguities) == 7
+    assert len(read.Scanner("(" * 20).run().ambiguities) == 8
+
+
 def test_reading_ends_where_a_substitution_does() -> None:
     command = read_command("a $(b 'x)' \"y)\") c; d", SHELL)
     assert [part.text for part in command.parts][-1] == "d"
