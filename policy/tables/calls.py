@@ -116,9 +116,7 @@ def parameter_text(value: object) -> str | None:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return str(value)
-    return None
+    return str(value) if isinstance(value, (int, float)) else None
 
 
 def canonical_path(path: str, dialect: Dialect) -> str:

@@ -98,17 +98,15 @@ def _taken(
     inputs: Collection[Inputs], field: str, text: str, patterns: Sequence[Pattern]
 ) -> str | None:
     """Return *text*, or another valid value that the same patterns match; None if there is none."""
-    if not inputs:
-        return text
     told = [pattern.matches(text) for pattern in patterns]
     named = (each for one in inputs for each in one.each if each.name == field)
     words = chain.from_iterable(each.words for each in named)
-    for near in (text, *words, "true", "false", "1", f"{text}000"):
-        if all(one.takes({field: near}) for one in inputs) and told == [
-            pattern.matches(near) for pattern in patterns
-        ]:
-            return near
-    return None
+    valid = (
+        near
+        for near in (text, *words, "true", "false", "1", f"{text}000")
+        if all(one.takes({field: near}) for one in inputs)
+    )
+    return next((v for v in valid if told == [pattern.matches(v) for pattern in patterns]), None)
 
 
 def _cases(values: Mapping[str, Sequence[str]], most: int) -> Iterator[dict[str, str]]:

@@ -263,14 +263,12 @@ def _anchored(
 ) -> Pattern | None:
     if pattern is None or not pattern.tokens or pattern.kind is PatternKind.HOST:
         return pattern
-    first = pattern.tokens[0]
-    if not isinstance(first, str) or not first.startswith(tuple(anchors)):
-        return pattern
     # What follows the folder's name is another token where it is no text.
     for name, folder in anchors.items():
-        if first == name or first.startswith(name + "/"):
+        if _names_folder(pattern, name):
             moved = in_any_case([folder]) if in_any_letters else (folder,)
-            return Pattern.of(pattern.kind, [*moved, first[len(name) :], *pattern.tokens[1:]])
+            below = str(pattern.tokens[0])[len(name) :]
+            return Pattern.of(pattern.kind, [*moved, below, *pattern.tokens[1:]])
     return pattern
 
 

@@ -95,6 +95,20 @@ def test_links_and_folders_that_a_host_names_are_put_there_too():
     assert part.rules.dialect.links[2:] == (("/srv/app/m", "/etc"),)
 
 
+@pytest.mark.parametrize(("home", "placed"), [("/home/alice", "/home/alice"), ("", "/@home")])
+def test_the_home_folder_keeps_its_name_where_it_is_not_known(home, placed):
+    dialect = Dialect("test", cased=("/@home/x",), links=(("/@home/l", "/etc"),))
+    here = ProjectFolders("/srv/app", home)
+    (part,) = here.table(Table.of(RuleSet((), Effect.ASK, dialect))).use.parts
+    assert part.rules.dialect.home == placed
+    assert part.rules.dialect.cased == (f"{placed}/x",)
+    assert part.rules.dialect.links == ((f"{placed}/l", "/etc"),)
+    asked = chain("main", folders=here).decide("Read", {"file_path": "~/notes/n"})
+    assert asked.effect is Effect.ASK
+    other = chain("main", folders=here).decide("Read", {"file_path": "/home/alice/notes/n"})
+    assert other.effect is (Effect.ASK if home else Effect.ALLOW)
+
+
 def test_rules_in_a_known_folder_stay_where_they_are():
     rules = RuleSet((), Effect.ASK, Dialect("test", cwd="/site"))
     assert HERE.table(Table.of(rules)).use.parts[0].rules is rules.interned

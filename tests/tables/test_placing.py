@@ -16,12 +16,16 @@ from policy.__main__ import main
 from policy.adapters import Guard
 from policy.compare.tables import differences
 from policy.core.effect import Effect
+from policy.core.values import evolve
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
+from policy.patterns.notations import paths
 from policy.tables.chain import Chain
 from policy.tables.compiled import compiled_to_json
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.placement import ProjectFolders, Rooted, Rootless, folders_here
-from policy.tables.table import Table
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Ceiling, LinkedRules, Table
 
 ALLOW, DENY, ASK = Effect.ALLOW, Effect.DENY, Effect.ASK
 NOTATION = {
@@ -361,6 +365,32 @@ def test_a_folder_that_the_files_of_a_host_state_is_that_of_its_rules(tmp_path):
             (f"{tmp_path}/a", DENY),
         ]:
             assert chain.decide("read", {"path": path}).effect is expected, path
+
+
+@pytest.mark.parametrize(("files", "expected"), [(NOTATION, ALLOW), (CLAUDE, DENY)])
+def test_blanks_around_a_name_are_no_part_of_it_where_the_host_says_so(project, files, expected):
+    (project / "link").symlink_to("secrets/k")
+    here = policy.load(at(project, files))
+    assert effect(here, "Read", "link") is DENY
+    assert effect(here, "Read", "link ") is expected
+
+
+def test_a_meet_ignores_blanks_around_a_name_where_one_of_its_hosts_does(project):
+    (project / "link").symlink_to("secrets/k")
+    path = Argument(ArgumentKind.PATH, ("path",))
+    rules = [
+        RuleSet(
+            (Entry("read", DENY, paths("secrets/**", "/@project")[0]), Entry("read", ALLOW)),
+            DENY,
+            Dialect(name, {"read": evolve(path, trimmed=trimmed)}),
+        )
+        for name, trimmed in (("one", True), ("other", False))
+    ]
+    for order in (rules, rules[::-1]):
+        table = Table(Ceiling.of(map(LinkedRules, order)))
+        decider = Rooted(folders_here(project)).decider(table)
+        assert decider.decide("read", {"path": "link "}).effect is DENY
+        assert decider.decide("read", {"path": "src/a "}).effect is ALLOW
 
 
 @pytest.mark.parametrize("value", [["a"], {"a": 1}, 5, None, True])

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policy.commands.knowledge import FileTools, Shell
 from policy.core import limits, values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
-from policy.patterns.pattern import Pattern
+from policy.patterns.pattern import Pattern, PatternKind
 from policy.tables.chain import Attenuated, Chain
 from policy.tables.dialect import Argument, ArgumentKind, Dialect, Input, InputKind, Inputs
 from policy.tables.file_outcome import named_outcome
 from policy.tables.placement import ProjectFolders, Rootless
-from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.ruleset import EntriesOnDemand, Entry, Form, RuleSet
 from policy.tables.table import (
     NOTHING,
     UNRESTRICTED,
@@ -262,6 +263,86 @@ def test_a_rule_set_is_shown_by_the_number_of_its_lines() -> None:
     assert one == one  # without a look at what it says
     assert (one == "x") is False
     assert two == one  # the second line says nothing
+
+
+_LINES = (
+    Entry("Sh", ALLOW, Pattern.text("a*")),
+    Entry("t", DENY),
+    Entry("m__*", ASK, Pattern.text("b")),
+    Entry("=q?", ALLOW),
+    Entry("Sh", ASK),
+)
+
+
+def test_a_rule_set_knows_the_tools_that_it_names() -> None:
+    rules = RuleSet(_LINES, ASK, Dialect("test", aliases={"Sh": "bash"}))
+    assert rules.names == {"bash", "t"}
+    assert rules.globs == ("m__*", "=q?")
+    assert rules.looking == {"bash", "m__*"}
+    assert rules.by_tool == {"Sh": [0, 4], "t": [1], "m__*": [2], "=q?": [3]}
+    for tool, lines in (("bash", [0, 4]), ("Sh", [0, 4]), ("qx", [3]), ("m__a", [2]), ("x", [])):
+        assert rules.lines(tool) == [_LINES[number] for number in lines]
+
+
+def test_lines_that_are_built_when_they_are_looked_at_are_as_good() -> None:
+    built: list[int] = []
+
+    def build(number: int) -> Entry:
+        built.append(number)
+        return _LINES[number]
+
+    later = EntriesOnDemand([entry.tool for entry in _LINES], build)
+    rules = RuleSet(later, ASK, Dialect("test"))  # type: ignore[arg-type]  # as good as a tuple
+    assert rules.row("t").default.effect is DENY
+    assert rules.row("t").default.effect is DENY
+    assert built == [1]
+    assert len(later) == 5
+    assert tuple(later) == _LINES
+    assert rules == RuleSet(_LINES, ASK, Dialect("test"))
+    assert rules.written_tools == [entry.tool for entry in _LINES]
+
+
+def test_only_a_rule_for_every_tool_is_one_for_a_tool_that_no_agent_calls() -> None:
+    lines = (Entry("r*", DENY), Entry("*", ASK), Entry("r", ALLOW, Pattern.text("x")))
+    for inner, found in ((frozenset({"r"}), [1, 2]), (frozenset(), [0, 1, 2])):
+        files = FileTools(input="r", inner=inner)
+        rules = RuleSet(lines, ALLOW, Dialect("test", shell=Shell(files=files)))
+        assert rules.lines("r") == [lines[number] for number in found]
+
+
+def test_a_pattern_over_names_matches_other_names_if_the_host_does_that() -> None:
+    lines = (Entry("S*", DENY),)
+    for aliased, found in ((True, [*lines]), (False, [])):
+        dialect = Dialect("test", aliases={"Sh": "bash", "Q": "t"}, aliased=aliased)
+        assert RuleSet(lines, ALLOW, dialect).lines("bash") == found
+        assert RuleSet(lines, ALLOW, dialect).lines("t") == []
+
+
+def test_each_thing_that_a_line_says_is_part_of_its_table() -> None:
+    line = Entry("t", ALLOW, Pattern.text("a"))
+    known = _of(line)
+    assert known == _of(values.evolve(line, rule="x", place=Place("f")))
+    changes: list[dict[str, Any]] = [
+        {"form": Form.PREFIX},
+        {"field": "n"},
+        {"reason": Reason.DEPTH},
+        {"effect": ASK},
+        {"tool": "u"},
+        {"pattern": None},
+        {"pattern": Pattern.exactly("a", PatternKind.HOST)},
+    ]
+    for change in changes:
+        other = _of(values.evolve(line, **change))
+        assert (known == other, known.hash == other.hash) == (False, False), change
+
+
+def test_rule_sets_with_these_rules_and_places_are_one() -> None:
+    dialect = Dialect("test")
+    here, there = (RuleSet((Entry("t", ALLOW, place=Place(name)),), DENY, dialect) for name in "ab")
+    again = RuleSet((Entry("t", ALLOW, place=Place("a")),), DENY, dialect)
+    assert here == there == again
+    assert here.interned is again.interned
+    assert here.interned is not there.interned
 
 
 def test_a_dialect_is_part_of_a_table() -> None:
