@@ -147,31 +147,23 @@ class _ChangedLines:
         A deny rule of a file that may match several joined commands denies such a command where
         not all of it is allowed, or where it writes a file and no rule asks for it.
         """
-        denied = [
-            any(
-                entry.effect is Effect.DENY and entry.reason not in BY_DEFAULT and may_join(pattern)
-                for view in (self._pair.views[number] for number in side)
-                for entry, pattern in zip(view.entries, view.patterns, strict=True)
-            )
-            for side in self._pair.sides
-        ]
-        if not (self._pair.shell.reader and any(denied) and self._pair.edits):
+        may_deny = any(
+            entry.effect is Effect.DENY and entry.reason not in BY_DEFAULT and may_join(pattern)
+            for view in self._pair.views
+            for entry, pattern in zip(view.entries, view.patterns, strict=True)
+        )
+        if not (self._pair.shell.reader and may_deny and self._pair.edits):
             return frozenset()
         found: set[Effects] = set()
         for was, now in (*shown, (Effect.ASK, Effect.ASK)):
-            before = {was, Effect.DENY} if denied[0] else {was}
-            after = {now, Effect.DENY} if denied[1] else {now}
-            found.update(product(before, after))
+            found.update(product((was, Effect.DENY), (now, Effect.DENY)))
         return self._possible.intersection(found) - self._pair.precluded
 
     def _of_line(self, number: int, line: int) -> _ChangedLine:
         view = self._pair.views[number]
         effect, pattern = view.effect(line), view.patterns[line]
-        first = self._pair.containing(pattern, number)
         own = [n for n, side in enumerate(self._pair.sides) if number in side]
-        if NO_MATCH < first < line and view.entries[first].reason not in BY_DEFAULT:
-            changes = frozenset[Effects]()  # an earlier line matches all that it matches
-        elif effect is Effect.ALLOW:
+        if effect is Effect.ALLOW:
             changes = self._of_allowed(number, line)
         elif len(own) == 1:
             changes = frozenset(self._of_strict(number, line, own[0]))
@@ -394,14 +386,9 @@ class _Samples:
 
     @cached_property
     def _others(self) -> list[Pattern]:
-        """Some patterns of lines that allow, then some of strict lines; those of files first."""
-        written: dict[bool, dict[Pattern, bool]] = {False: {}, True: {}}
+        """Some patterns of lines that allow, then some of strict lines."""
+        some: list[dict[Pattern, None]] = [{}, {}]
         for view in self._views:
             for entry, pattern in zip(view.entries, view.patterns, strict=True):
-                some = written[entry.effect is not Effect.ALLOW]
-                some[pattern] = some.get(pattern, False) or entry.place is not None
-        return [
-            pattern
-            for some in written.values()
-            for pattern in sorted(some, key=lambda each: not some[each])[:_BESIDE]
-        ]
+                some[entry.effect is not Effect.ALLOW][pattern] = None
+        return [*islice(some[0], _BESIDE), *islice(some[1], _BESIDE)]

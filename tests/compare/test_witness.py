@@ -15,6 +15,7 @@ from policy.cli.report.words import call_text
 from policy.compare.witness import CallShape, is_ordinary
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
+from policy.tables.calls import Unreadable, argument_text
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 
 # Rules before, rules after, and what shows the change: a row each.
@@ -71,3 +72,76 @@ def test_a_change_is_shown_by_the_call_that_people_think_of(before, after, witne
 def test_a_path_is_shown_as_people_type_it(path: str, typed: str) -> None:
     shape = CallShape(Dialect("test", cwd="/w/a", home="/h"), Argument(ArgumentKind.PATH, ("p",)))
     assert shape.call(path) == {"p": typed}
+
+
+_KIND = ArgumentKind
+_DIALECT = Dialect("test", cwd="/w/a", home="/h")
+
+
+@pytest.mark.parametrize(
+    ("argument", "texts", "impossible"),
+    [
+        (Argument(_KIND.TEXT, ("a",)), ["x", "a b", ""], []),
+        (Argument(_KIND.TEXT, ()), ["x", ""], []),
+        (Argument(_KIND.LENIENT, ("a",)), ["x", ""], []),
+        (Argument(_KIND.COMMAND, ("a",)), ["git status", "ls 'a b'"], ["", " x", "a;b", "x "]),
+        (Argument(_KIND.PATH, ("a",)), ["/w/a/x", "/w/a", "/w/a/ x", "/h/x", "/x ", ""], ["x", "/x/"]),
+        (Argument(_KIND.PATH, ("a",), trimmed=True), ["/w/a/x", "/w/a/ x", "/a b"], ["/x "]),
+        (Argument(_KIND.URL, ("a",)), ["example.com", "a.b"], ["", "a..b"]),
+        (Argument(_KIND.JOINED, ("a", "b")), ["x y", "x y z", "x ", " y"], ["x"]),
+        (Argument(_KIND.JSON, ()), ['{"a":"x y"}', "{}", '{"a":"\\n"}'], ["x", '{"a":1}']),
+        (Argument(_KIND.FILES, ("a", "b")), ["x", ""], []),
+    ],
+)  # fmt: skip
+def test_a_call_that_shows_a_text_is_read_as_this_text(argument, texts, impossible) -> None:
+    shape = CallShape(_DIALECT, argument)
+    for text in texts:
+        assert argument_text(argument, _DIALECT, shape.call(text)) == text
+        assert shape.domain.holds(text)
+    assert not any(map(shape.domain.holds, impossible))
+
+
+def test_a_call_of_several_arguments_is_read_as_their_json() -> None:
+    argument = Argument(_KIND.TEXT, ())
+    shape = CallShape(_DIALECT, argument, {"k": "v"}, named=frozenset({"k", "argument"}))
+    text = '{"input":"x y","k":"v"}'
+    assert shape.domain.holds(text)
+    assert not shape.domain.holds('{"input":"x","k":"w"}')
+    assert not shape.domain.holds('{"input":"\t","k":"v"}')
+    assert shape.call(text) == {"input": "x y", "k": "v"}
+    assert argument_text(argument, _DIALECT, shape.call(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        (Argument(_KIND.TEXT, ()), None),
+        (Argument(_KIND.LENIENT, ("a",)), None),
+        (Argument(_KIND.JSON, ()), None),
+        (Argument(_KIND.TEXT, ("a",)), {}),
+        (Argument(_KIND.PATH, ("a",), absent="."), {"a": None}),
+    ],
+)
+def test_a_call_that_cannot_be_read_is_one_that_no_rule_is_asked_about(argument, call) -> None:
+    shape = CallShape(_DIALECT, argument)
+    assert shape.unreadable() == call
+    if call is not None:
+        with pytest.raises(Unreadable):
+            argument_text(argument, _DIALECT, call)
+
+
+@pytest.mark.parametrize(
+    ("argument", "text", "first"),
+    [
+        (Argument(_KIND.PATH, ("a",)), "/x", "/w/a/x"),
+        (Argument(_KIND.PATH, ("a",)), "/x/", "/w/a/x/notes.txt"),
+        (Argument(_KIND.PATH, ("a",)), "", "/w/a/notes.txt"),
+        (Argument(_KIND.PATH, ("a",)), "/w/a/x", "/w/a/x"),
+        (Argument(_KIND.PATH, ("a",)), "/w/a", "/w/a"),
+        (Argument(_KIND.PATH, ("a",), absent="."), "/x/", "/w/a/x/"),
+        (Argument(_KIND.URL, ("a",)), "b.com", "example.com"),
+        (Argument(_KIND.TEXT, ("a",)), "b", "b"),
+    ],
+)
+def test_texts_that_people_would_write_are_tried_first(argument, text, first) -> None:
+    assert next(CallShape(_DIALECT, argument).readable(text)) == first
