@@ -28,7 +28,6 @@ from policy.compare.lists import may_meet, start_of
 from policy.compare.prefixes import (
     granted_shells,
     has_other_texts,
-    in_quotes,
     leads_to_granted,
     prefixes,
     quiet_commands,
@@ -356,8 +355,6 @@ class _Samples:
         yield from (freeze(pattern, each) for each in (*closed, *quiet))
         for prefix in prefixes(self._shell):
             yield prefix + text
-            if text.partition(" ")[0] in KEYWORDS:  # there too it is no program
-                yield prefix + in_quotes(text)
         yield from self._written(text)
         for words, told in product(self._behind, _TOLD):
             yield freeze(pattern, told + words)

@@ -101,6 +101,18 @@ def test_a_call_that_shows_a_text_is_read_as_this_text(argument, texts, impossib
     assert not any(map(shape.domain.holds, impossible))
 
 
+def test_a_path_is_shown_with_its_folders_in_their_own_letters() -> None:
+    dialect = Dialect("test", cwd="/w", fold=True, cased=("/P", "/P/Docs", "/Q"))
+    shape = CallShape(dialect, Argument(_KIND.PATH, ("a",)))
+    assert [shape.call(text)["a"] for text in ("/p/docs/x", "/p/docs", "/p/x", "/px", "/q")] == [
+        "/P/Docs/x",
+        "/P/Docs",
+        "/P/x",
+        "/px",
+        "/Q",
+    ]
+
+
 def test_a_call_of_several_arguments_is_read_as_their_json() -> None:
     argument = Argument(_KIND.TEXT, ())
     shape = CallShape(_DIALECT, argument, {"k": "v"}, named=frozenset({"k", "argument"}))
