@@ -71,7 +71,7 @@ def known_names(names: Iterable[str], meant: str = "") -> str:
     from difflib import get_close_matches  # noqa: PLC0415  # only errors need it
 
     known = sorted(names)
-    if near := get_close_matches(str(meant), known, 1):
+    if near := get_close_matches(str(meant), known):
         return f"did you mean `{near[0]}`?"
     more = f" and {len(known) - 8} more" if len(known) > 8 else ""
     return "known are " + ", ".join(f"`{name}`" for name in known[:8]) + more

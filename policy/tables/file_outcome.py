@@ -29,17 +29,14 @@ def file_outcome(row: Row, path: str, variant: str, last: int = NO_MATCH) -> Out
 
     For *last* see `decide_command` in `command_outcome.py`.
     """
-    found = path_outcome(row, path, last)
-    if variant != path:
-        found = min(found, path_outcome(row, variant, last), key=strictness)
+    names = [path, variant]
     if path.startswith(_OF_PROCESSES) and row.ruleset.dialect.processes:
         try:
-            own = calls.real_path(path, links_of_processes(row.ruleset.dialect))
+            names.append(calls.real_path(path, links_of_processes(row.ruleset.dialect)))
         except calls.Unreadable as unreadable:
             return UNREADABLE[unreadable.reason]
-        if own != path:
-            found = min(found, path_outcome(row, own, last), key=strictness)
-    return found
+    found = (path_outcome(row, name, last) for name in dict.fromkeys(names))
+    return min(found, key=strictness)
 
 
 def named_outcome(row: Row, name: str) -> tuple[str | None, Outcome]:

@@ -12,6 +12,7 @@ import random
 import re
 import sys
 import threading
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -48,6 +49,7 @@ from policy.patterns.pattern import (
 )
 from policy.patterns.search import SearchResult, classes, fresh_character, search
 from policy.patterns.tokens import (
+    CONTROLS,
     Alternatives,
     Gap,
     OneOf,
@@ -1091,6 +1093,27 @@ def test_characters_behind_a_decision_are_not_remembered_without_bound(
     assert sum(len(state.edges) for state in automaton._states.values()) <= 2_000
 
 
+def test_characters_that_nothing_matches_are_not_remembered() -> None:
+    automaton = Automaton([Pattern.text("ab").tokens])
+    assert automaton.first("x" + "".join(map(chr, range(0x4E00, 0x4F00)))) == NO_MATCH
+    assert sum(len(state.edges) for state in automaton._states.values()) == 1
+
+
+def test_a_domain_is_an_automaton_of_one_pattern() -> None:
+    for domain, text, end in ((PATHS, "/a", "/"), (HOSTS, "a", ".")):
+        state = domain.start
+        for character in text:
+            state = state.after(character)
+        assert (state.first, state.alive, state.forever) == (0, True, NO_MATCH)
+        assert (state.after(end).first, state.after(end).alive) == (NO_MATCH, True)
+        assert not state.after(end).after(end).alive
+
+
+def test_controls_are_those_of_unicode_without_tab_and_line_break() -> None:
+    known = {letter for letter in map(chr, range(0x200)) if unicodedata.category(letter) == "Cc"}
+    assert known - {"\t", "\n"} == CONTROLS
+
+
 def test_a_domain_remembers_no_characters() -> None:
     text = "".join(map(chr, range(0x4E00, 0x9E00)))
     assert HOSTS.holds(text)
@@ -1130,6 +1153,8 @@ def _with_stars(count: int, size: int) -> list[tuple[Token, ...]]:
         ([*_with_stars(7, 3), *_with_stars(1, 4)], True),  # of 25 tokens
         (_with_stars(6, 4), False),
         (_with_stars(9, 3), True),
+        ([("a", ANY, f"x{number}", ANY) for number in range(6)], False),
+        ([("a", ANY, f"x{number}", ANY) for number in range(7)], True),
         # Those of one start, one end and nothing else are all known.
         ([Pattern.text("a*b").tokens] * 100, False),
         ([Pattern.text("*").tokens] * 100, False),

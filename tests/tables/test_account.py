@@ -98,6 +98,13 @@ def test_the_first_link_that_decides_is_the_one_that_is_told() -> None:
     ]
 
 
+def test_of_links_that_decide_alike_the_first_is_told_alone() -> None:
+    one, other = table("ask Bash(git *)"), table("ask Bash(git a)", "allow Bash(*)")
+    for both, rules in ((one & other, ["git *"]), (other & one, ["git a"])):
+        (told,) = both.account("Bash", {"command": "git a"})
+        assert [because.rule for because in told.decision.because] == [f"Bash({rules[0]})"]
+
+
 def test_the_strictest_clause_is_what_the_command_gets() -> None:
     """For generated settings and calls of Claude Code; or a rule spells out the whole."""
     seen = 0

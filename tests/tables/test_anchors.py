@@ -15,10 +15,12 @@ from policy.core.values import evolve
 from policy.files.trees import Memory
 from policy.hosts.claude.front_end import load as load_claude
 from policy.hosts.notation import load as load_notation
+from policy.patterns.notations import paths
+from policy.patterns.pattern import Pattern
 from policy.tables.chain import Chain
 from policy.tables.dialect import Dialect
 from policy.tables.placement import ProjectFolders, Rootless
-from policy.tables.ruleset import RuleSet
+from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, Table
 
 TEAM = """\
@@ -107,6 +109,29 @@ def test_the_home_folder_keeps_its_name_where_it_is_not_known(home, placed):
     assert asked.effect is Effect.ASK
     other = chain("main", folders=here).decide("Read", {"file_path": "/home/alice/notes/n"})
     assert other.effect is (Effect.ASK if home else Effect.ALLOW)
+
+
+def test_a_rule_is_put_under_each_name_of_the_project():
+    about = [
+        Entry("r", Effect.ALLOW, paths("/a", "/@project")[0]),
+        Entry("r", Effect.DENY, paths("/b", "/@home")[0]),
+        Entry("run", Effect.DENY, Pattern.text("/@project/c *")),
+        Entry("run", Effect.ALLOW, Pattern.text("/@projects *")),
+        Entry("r", Effect.ALLOW),
+    ]
+    here = ProjectFolders("/srv", "/h", also=("/mnt", "/real"))
+    (part,) = here.table(Table.of(RuleSet(tuple(about), Effect.ASK, Dialect("test")))).use.parts
+    shown = [str(entry.pattern or "") for entry in part.rules.entries]
+    assert shown == [
+        *("/srv/a/**", "/mnt/a/**", "/real/a/**"),
+        *["/[Hh]/b/**"] * 3,  # on some systems folders have their names in any letters
+        *["/real/c *"] * 3,  # a host puts the real folder into commands
+        *["/@projects *"] * 3,
+        *[""] * 3,
+    ]
+    folding = Table.of(RuleSet(tuple(about), Effect.ASK, Dialect("test", fold=True)))
+    (part,) = here.table(folding).use.parts
+    assert str(part.rules.entries[3].pattern) == "/h/b/**"
 
 
 def test_rules_in_a_known_folder_stay_where_they_are():

@@ -142,6 +142,9 @@ def test_the_call_that_starts_an_agent_has_the_arguments_that_grant_most() -> No
     assert chain.spawn("worker").names == ("main", "worker")
     with pytest.raises(SpawnDenied):
         chain.spawn("worker", {"model": "opus"})
+    both = table("allow Task(model:haiku)") & table("allow Task(worker)")
+    chain = Chain.start("main", _reading(main=both, worker=table()))
+    assert chain.most_starting("worker")[1:] == (call, chain.spawning("worker", {"model": "haiku"}))
     asked = table("ask Task(model:a)", "allow Task(model:b)", "deny Task(model:c)")
     chain = Chain.start("main", _reading(main=asked, worker=table()))
     assert chain.most_starting("worker")[1:] == (

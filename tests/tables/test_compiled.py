@@ -257,6 +257,28 @@ def test_more_bytes_than_the_limit_are_refused(monkeypatch, tmp_path) -> None:
         load_compiled(file)
 
 
+def test_what_is_no_policy_path_or_content_is_said_to_be_none() -> None:
+    with pytest.raises(TypeError, match=r"expected the path .* as `path`, found `5`"):
+        load_compiled(5)  # type: ignore[arg-type]  # is refused
+    with pytest.raises(TypeError, match="expected the bytes of a compiled policy as `data`"):
+        compiled_from_json("{}")  # type: ignore[arg-type]  # is refused
+    with pytest.raises(TypeError, match="expected a workspace"):
+        compiled_to_json({})  # type: ignore[arg-type]  # is refused
+
+
+def test_as_many_bytes_as_the_limit_are_read(monkeypatch, tmp_path) -> None:
+    file = tmp_path / "policy.json"
+    file.write_text(team())
+    size = file.stat().st_size
+    monkeypatch.setattr(limits, "COMPILED_BYTES", size)
+    assert load_compiled(file).projects
+    assert compiled_from_json(team().encode()).projects
+    monkeypatch.setattr(limits, "COMPILED_BYTES", size - 1)
+    for load in (lambda: load_compiled(file), lambda: compiled_from_json(team().encode())):
+        with pytest.raises(PolicyError, match=f"at most {size - 1:,} bytes"):
+            load()
+
+
 def test_what_is_no_file_is_refused(tmp_path) -> None:
     for path in (tmp_path, tmp_path / "none", "\0"):
         with pytest.raises(PolicyError):

@@ -385,6 +385,8 @@ def test_calls_of_too_many_parameters_get_the_most_that_each_row_says() -> None:
     ((call, outcomes),) = calls_beside(rows, {"q": "x"})
     assert call == {"q": "x"}
     assert [each.effect for each in outcomes] == [ALLOW, ALLOW, ASK, ASK]
+    silent = RuleSet((Entry("t", ALLOW, Pattern.text("x")),), ASK, dialect).row("t")
+    assert len([*calls_beside([rows[0], silent], {"q": "x"})]) == 13
     few = [*calls_beside(rows[:1], {"q": "x"})]
     assert {said.keys() - {"q"} == set() for said, _ in few} == {True, False}
     assert all((said.keys() == {"q"}) is (out[0].effect is ASK) for said, out in few)

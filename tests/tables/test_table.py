@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from policy.core import limits, values
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
+from policy.patterns.notations import paths
 from policy.patterns.pattern import Pattern, PatternKind
 from policy.tables.chain import Attenuated, Chain
 from policy.tables.dialect import Argument, ArgumentKind, Dialect, Input, InputKind, Inputs
@@ -427,6 +429,47 @@ def _places(rules: Table) -> list[Any]:
     reading = Attenuated({"main": rules})
     places = [None, Rootless(), ProjectFolders("/srv/app")]
     return [rules, *(Chain.start("main", reading, place) for place in places)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "pattern"),
+    [
+        (ArgumentKind.TEXT, "a", Pattern.text("a")),
+        (ArgumentKind.COMMAND, "a", Pattern.text("a")),
+        (ArgumentKind.COMMAND, "a 'b'", Pattern.text("a *")),
+        (ArgumentKind.PATH, "a", paths("a", "/@project")[0]),
+        (ArgumentKind.URL, "https://a.com/b", Pattern.exactly("a.com", PatternKind.HOST)),
+        (ArgumentKind.URL, "https://a.com/b", Pattern.exactly("a.com/b", PatternKind.HOST)),
+    ],
+)
+def test_of_rules_about_several_arguments_the_first_that_matches_decides(
+    kind: ArgumentKind, value: str, pattern: Pattern
+) -> None:
+    own = Entry("t", ALLOW, pattern)
+    one, other = (
+        Entry("t", effect, Pattern.text("y"), field=effect.value) for effect in (DENY, ASK)
+    )
+    dialect = Dialect("test", {"t": Argument(kind, ("x",))})
+    for lines in permutations((own, one, other)):
+        rules = Table.of(RuleSet(lines, ALLOW, dialect))
+        for named in ((), ("deny",), ("ask",), ("ask", "deny")):
+            call = {"x": value, **dict.fromkeys(named, "y")}
+            matching = [line for line in lines if not line.field or line.field in named]
+            assert rules.decide("t", call).effect is matching[0].effect
+            others = {"x": value, **dict.fromkeys(named, "z")}
+            assert rules.decide("t", others).effect is ALLOW
+
+
+def test_a_table_is_below_another_if_no_call_gets_more() -> None:
+    a, b = table("allow Task(a)"), table("allow Task(b)")
+    assert not a <= b and not b <= a
+    assert (a & b) <= a <= a
+    assert table("ask Task(a)") <= a
+    assert not a <= table("ask Task(a)")
+    for bounds, more in ((Bounds(depth=1), Bounds(depth=2)), (Bounds(turns=1), Bounds())):
+        less, wide = (values.evolve(a, bounds=each) for each in (bounds, more))
+        assert less <= wide
+        assert not wide <= less
 
 
 def test_a_value_that_a_host_does_not_take_is_denied_if_the_host_did_not_look_itself() -> None:
