@@ -203,7 +203,7 @@ def prefix_programs() -> dict[str, PrefixProgram]:
     from pathlib import Path  # noqa: PLC0415
 
     text = Path(__file__).with_name("data").joinpath("prefixes.json").read_text("utf-8")
-    return {name: PrefixProgram(**said) for name, said in json.loads(text).items()}
+    return {name: PrefixProgram(**fields) for name, fields in json.loads(text).items()}
 
 
 @lru_cache(maxsize=1024)

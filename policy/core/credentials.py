@@ -32,9 +32,9 @@ def _forms() -> tuple[_Form, ...]:
     """
     with open(__file__.removesuffix(".py") + ".txt", encoding="utf-8") as file:  # noqa: PTH123
         lines = file.read().splitlines()  # importing `pathlib` takes as long as deciding a call
-    said = [line.split(" | ", 3) for line in lines if line and line[0] != "#"]
+    rows = [line.split(" | ", 3) for line in lines if line and line[0] != "#"]
     harmless = re.compile(
-        "|".join(form for kind, *_, form in said if kind == "harmless"), re.IGNORECASE
+        "|".join(form for kind, *_, form in rows if kind == "harmless"), re.IGNORECASE
     )
 
     def token(value: str) -> bool:
@@ -56,7 +56,7 @@ def _forms() -> tuple[_Form, ...]:
             form.replace("VALUE", _VALUE),
             kinds[kind],
         )
-        for kind, name, hints, form in said
+        for kind, name, hints, form in rows
         if kind in kinds
     )
 

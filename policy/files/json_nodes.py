@@ -170,7 +170,7 @@ class _Scanner:
 
         values = {"expected": wanted, "unclosed": unclosed}
         mistake = mistakes.explained(
-            _MISTAKES, self.text, start, len(self.text), where=where, said=values
+            _MISTAKES, self.text, start, len(self.text), where=where, filling=values
         )
         assert mistake is not None  # noqa: S101  # the last form matches any text
         span = self.source.span(mistake.start, mistake.end)

@@ -319,7 +319,7 @@ def _explain(part: Span, offsets: Iterable[int]) -> PolicyError:
             start,
             part.end,
             where={"continued"} if owner else set(),
-            said={"in_quotes": _in_quotes(line), "owner": owner, **_STARTERS},
+            filling={"in_quotes": _in_quotes(line), "owner": owner, **_STARTERS},
         )
         if found is not None:
             return PolicyError(found.message, source.span(found.start, found.end), help=found.help)

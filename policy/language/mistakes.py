@@ -74,7 +74,7 @@ class _Form:
     """A kind of mistake: an expression that matches it, with its message and help."""
 
     expression: re.Pattern[str]  # the error underlines its group `at`
-    message: str  # `{name}` is the text of a group, or a value of `said`
+    message: str  # `{name}` is the text of a group, or a value of `filling`
     help: str
     where: frozenset[str]  # facts that must hold at the place
 
@@ -108,7 +108,7 @@ def explained(
     end: int,
     *,
     where: AbstractSet[str] = frozenset(),
-    said: Mapping[str, str] | None = None,
+    filling: Mapping[str, str] | None = None,
 ) -> Mistake | None:
     """Return the mistake for the first form in *file* that matches at *start*; None for no form.
 
@@ -118,7 +118,7 @@ def explained(
         start: the offset at which a form must match.
         end: the offset up to which it may match.
         where: facts that hold at the place: terminals that the grammar accepts, and others.
-        said: values for `{name}` in messages; for a key of one character, its `meaning`.
+        filling: values for `{name}` in messages; for a key of one character, its `meaning`.
 
     """
     for form in _forms(file):
@@ -127,7 +127,7 @@ def explained(
             at = match["at"]
             odd = match.groupdict().get("odd") or at[:1] or " "
             names = {"character": character(odd), "code": f"U+{ord(odd):04X}"}
-            names |= said or {}
+            names |= filling or {}
             names["meaning"] = names.get(at[:1], "")
             first, last = match.start("at"), match.start("at") + len(at.rstrip() or at)
             message, help_ = (_filled(each, match, names) for each in (form.message, form.help))
@@ -139,12 +139,12 @@ _HERE: Final = Path(__file__).parent
 _FILLED: Final = re.compile(r"`([^`{]*\{(\w+)\}[^`]*)`|\{(\w+)\}")
 
 
-def _filled(template: str, match: re.Match[str], said: Mapping[str, str]) -> str:
+def _filled(template: str, match: re.Match[str], filling: Mapping[str, str]) -> str:
     groups = {name: (text or "").rstrip() or text for name, text in match.groupdict().items()}
 
     def fill(hole: re.Match[str]) -> str:
         if hole[3]:
-            return said[hole[3]]
+            return filling[hole[3]]
         return quoted(hole[1].format(**groups)) if hole[2] in groups else hole[0]
 
     return _FILLED.sub(fill, template)
@@ -191,7 +191,7 @@ def in_notation(
     }
     where = accepted.union(name for name, holds in known.items() if holds)
     *statements, last = (f"`{each}`" for each in AGENT_WORDS)
-    said = {
+    filling = {
         "near": near,
         "braces": "`agent name { }`",
         "owner": quoted(opened[1] if opened else ""),
@@ -201,7 +201,7 @@ def in_notation(
     }
     wanted = explained(_HERE / "notation_expected.toml", text, at, len(text), where=where)
     mended = explained(
-        _HERE / "notation_mistakes.toml", text, at, len(text), where=where, said=said
+        _HERE / "notation_mistakes.toml", text, at, len(text), where=where, filling=filling
     )
     expected = wanted.message if wanted else ""
     return Mistake(start, end, f"expected {expected}, found {found}", mended.help if mended else "")

@@ -123,12 +123,12 @@ class Building:
         return Agent(text, nodes, span=self._span(keyword, brace))
 
     def _listed(
-        self, children: list[Any], at: int, make: Callable[..., _Statement], *said: object
+        self, children: list[Any], at: int, make: Callable[..., _Statement], *head: object
     ) -> _Statement:
-        """Return the statement that *make* builds from *said* and the entries from *at* on."""
+        """Return the statement that *make* builds from *head* and the entries from *at* on."""
         matchers, comments = self._entries(children[at:])
         span = Span(self.source, children[0].start_pos, matchers[-1].span.end)
-        return make(*said, matchers, comments, span=span)
+        return make(*head, matchers, comments, span=span)
 
     def _limit(self, children: list[Token]) -> Limit:
         bounds: dict[str, int] = {}
@@ -202,8 +202,8 @@ class Building:
                 self.source.span(start, start + 1),
                 "a comment stands at the start of a line or after a blank",
             )
-        said = text[1:].rstrip()
-        return Comment(said.removeprefix(" "), bool(before.strip()), span=span)
+        content = text[1:].rstrip()
+        return Comment(content.removeprefix(" "), bool(before.strip()), span=span)
 
     def _comments(self, comma: Token, entries: int) -> Iterable[tuple[int, Comment]]:
         for match in _COMMENT.finditer(comma):

@@ -208,9 +208,9 @@ class _Reading:
             end = self.text.index("\n", at)
             line = self.text[at:end]
             comment = _COMMENT.search(line)
-            said = line[: comment.start() if comment else None].rstrip()
-            if said.endswith("}"):
-                return at + len(said) - 1
-            if not said.endswith(",") or end == len(self.text) - 1:
+            written = line[: comment.start() if comment else None].rstrip()
+            if written.endswith("}"):
+                return at + len(written) - 1
+            if not written.endswith(",") or end == len(self.text) - 1:
                 return end
             at = end + 1
