@@ -138,12 +138,11 @@ class Scanner:
         if parenthesis == "(":
             words = [*self._resumed, *self.script.commands[-1].words]
             self._held.append((self._open, words if len(words) <= limits.NESTING else []))
-            return []
+        behind: list[Word] = []
         while self._held and self._held[-1][0] > self._open:
             opened, words = self._held.pop()
-            if opened == self._open + 1:
-                return words
-        return []
+            behind = words if opened == self._open + 1 else []
+        return behind
 
     def _character(self, character: str) -> None:
         """Take what begins with a character of a word."""

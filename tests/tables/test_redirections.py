@@ -310,6 +310,17 @@ CLAUDE = {
 
 
 @pytest.mark.parametrize(
+    ("allow", "effect"), [(["Bash"], ALLOW), (["Bash", "Bash(git *)"], ASK), (["Bash(*)"], ALLOW)]
+)
+def test_a_host_may_ask_for_a_background_command(allow: list[str], effect: Effect) -> None:
+    settings = json.dumps({"permissions": {"allow": allow}})
+    chain = load_tree(Memory({".claude/settings.json": settings})).chain("main", reading="enforced")
+    for command in ("make a & make b", "make a & git b"):
+        assert chain.decide("Bash", {"command": command}).effect is effect
+    assert chain.decide("Bash", {"command": "make a; make b"}).effect is ALLOW
+
+
+@pytest.mark.parametrize(
     ("tool", "command", "told"),
     [
         ("PowerShell", "gci a", ["allow runs get-childitem a"]),
