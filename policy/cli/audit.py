@@ -17,6 +17,7 @@ from policy.analysis.reach.audit import (
     access_by_mode,
     audit,
     gap_groups,
+    runs_read_only,
 )
 from policy.analysis.reach.privileges import ToolAccess, by_class
 from policy.cli.console import Console, publish
@@ -46,7 +47,7 @@ from policy.core.values import evolve
 from policy.files.opening import is_unreadable
 from policy.hosts.project import Project
 from policy.language.mistakes import closest
-from policy.tables.chain import READINGS
+from policy.tables.chain import READINGS, Chain
 
 # Rules of a project that an audit checks for an effect; lint checks all of them.
 _MOST_TRIED: Final = 1000
@@ -169,7 +170,7 @@ def matrix(
         if not (built_in or audited.is_own(agent)):
             continue
         tools = by_class(access_of(agent), audited.project.tool_classes, CLASSES)
-        if tools["run"] and agent.enforced[0].runs_read_only:
+        if tools["run"] and runs_read_only(audited.project, agent.enforced[0].table):
             first, *further = tools["run"]
             tools["run"] = [evolve(first, allowed=("read-only", *first.allowed)), *further]
         cells = tuple(
@@ -408,10 +409,11 @@ def _agents(agents: Iterable[AgentAudit], most: int | None) -> Iterator[doc.Bloc
 
 
 def _facts(agent: AgentAudit, most: int | None) -> Iterator[tuple[str, doc.Text]]:
-    chains = [position.chain for position in agent.enforced or agent.attenuated]
+    chains = [chain.names for chain in agent.enforced or agent.attenuated]
     yield "chain", doc.joined((doc.Ink(chain_text(chain)) for chain in chains), "; ", most)
-    if agent.enforced and agent.enforced[0].confirm:
-        yield "", f"once the start of {quoted(agent.enforced[0].confirm)} is confirmed"
+    asked = [link.name for chain in agent.enforced[:1] for link in chain.links if link.confirm]
+    if asked:
+        yield "", f"once the start of {quoted(asked)} is confirmed"
     declared, real = agent.spawns
     if declared or real:
         yield "may start", names(real, most) if real else "no agent"
@@ -441,6 +443,17 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
     return found
 
 
+def _numbered(
+    project: Project, chains: Iterable[Chain], numbers: dict[object, int]
+) -> Iterator[Object]:
+    """Yield the positions of *chains* by their numbers; *numbers* has each position once."""
+    for chain in chains:
+        number = None
+        for link in chain.links:
+            number = numbers.setdefault((number, link.name, bool(link.confirm)), len(numbers))
+        yield {"position": number, "runs_read_only": runs_read_only(project, chain.table)}
+
+
 def as_json(audited: Audit, *, modes: bool = False) -> Object:
     """Return the JSON shape of an audit, with *modes* also by permission mode."""
     projects = []
@@ -449,10 +462,15 @@ def as_json(audited: Audit, *, modes: bool = False) -> Object:
         found: Object = {"project": project.title}
         shown = ("host", "profile", "root", "starts")
         found |= {name: shape(getattr(project, name)) for name in shown}
+        positions: dict[object, int] = {}
         found["agents"] = [
-            shape(agent) | {"spawns": dict(zip(READINGS, shape(agent.spawns), strict=True))}
+            shape(evolve(agent, attenuated=(), enforced=()))
+            | {"spawns": dict(zip(READINGS, shape(agent.spawns), strict=True))}
+            | {name: [*_numbered(project, getattr(agent, name), positions)] for name in READINGS}
             for agent in each.agents
         ]
+        what = ("parent", "agent", "confirm")
+        found["positions"] = [dict(zip(what, shape(each), strict=True)) for each in positions]
         if modes:
             found["modes"] = {
                 mode: [

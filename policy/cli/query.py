@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     publish(report, options, console)
     if console.unreadable(workspace.findings):
         return 2
-    return int(not (found.without if options.without else found.answers))
+    return int(not (found.refused if options.without else found.answers))
 
 
 def blocks(

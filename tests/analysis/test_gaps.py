@@ -90,7 +90,7 @@ def _agents(files: dict[str, str]) -> dict[str, AgentAudit]:
 
 def test_an_ancestor_that_the_host_does_not_hold_to_its_list_is_an_escalation() -> None:
     worker = _agents(CLAUDE)["worker"]
-    assert {position.chain for position in worker.enforced} == {("main", "worker")}
+    assert {chain.names for chain in worker.enforced} == {("main", "worker")}
     bash = {gap.chain for gap in worker.escalations if gap.tool == "Bash"}
     assert bash == {("main", "deep", "worker")}
     reading = {gap.chain for gap in worker.escalations if gap.tool == "Read"}

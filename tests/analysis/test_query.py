@@ -108,7 +108,7 @@ def test_a_maximum_that_no_chain_can_exceed_is_proven_beyond_the_bound_of_positi
 def _who(matcher: str) -> dict[str, tuple[tuple[str, ...], Effect]]:
     found = query(_workspace(), parse_matcher(matcher), readings=["attenuated"])
     assert found.exact
-    assert {agent for *_, agent in found.without} | {a.agent for a in found.answers} == {
+    assert {each.agent for each in (*found.refused, *found.answers)} == {
         "main",
         "worker",
         "reader",

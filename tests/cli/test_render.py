@@ -78,7 +78,7 @@ def test_the_witness_of_an_escalation_is_confirmed() -> None:
     escalations = [(a, d) for p in found.projects for a in p.agents for d in a.escalations]
     assert escalations
     for agent, difference in escalations:
-        assert difference.chain == agent.enforced[0].chain
+        assert difference.chain == agent.enforced[0].names
         for reading, decision in (
             ("attenuated", difference.before),
             ("enforced", difference.after),
@@ -110,7 +110,9 @@ def test_an_audit_says_the_same_as_json() -> None:
     assert project["starts"] == ["main"]
     assert project["agents"][0]["name"] == "main"
     worker = project["agents"][1]
-    assert worker["attenuated"][0]["chain"] == ["main", "worker-0"]
+    at = project["positions"][worker["attenuated"][0]["position"]]
+    assert at == {"agent": "worker-0", "parent": 0, "confirm": False}
+    assert project["positions"][0] == {"agent": "main", "parent": None, "confirm": False}
     read = next(each for each in worker["most"]["attenuated"] if each["tool"] == "Read")
     assert [grant["effect"] for grant in read["grants"]] == ["allow"]
 

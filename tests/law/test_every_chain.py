@@ -61,7 +61,7 @@ def check_query(universe: Universe, model: Model, matcher: str) -> Query:
         told = {each.agent: (each.decision.effect, len(each.chain)) for each in answers}
         assert len(told) == len(answers), "each agent is told of once"
         assert told == best(universe.walks(project, reading), asked), (reading, matcher)
-        without = {agent for _, said, agent in found.without if said == reading}
+        without = {each.agent for each in found.refused if each.reading == reading}
         everybody = {*project.agents, *project.all_starts}
         assert without == everybody - told.keys()
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 from hypothesis import strategies as st
 
-from policy.analysis.reach.audit import AgentAudit, AuditPosition, Gaps, ReadingGap, audit
+from policy.analysis.reach.audit import AgentAudit, Gaps, ReadingGap, audit
 from policy.compare.pair import OVERLAPS
 from policy.core.effect import Effect
 from policy.hosts.project import Project
@@ -61,9 +61,9 @@ class Walked:
         return chain
 
 
-def check_positions(walked: Walked, agent: AgentAudit, positions: Iterable[AuditPosition]) -> None:
+def check_positions(walked: Walked, agent: AgentAudit, chains: Iterable[Chain]) -> None:
     """Compare the positions that are told with every chain: these grant all, and nothing more."""
-    told = [walked.chain(position.chain) for position in positions]
+    told = [walked.chain(chain.names) for chain in chains]
     shown = [chain for chain in told if chain is not None]
     assert len(shown) == len(told), "every chain that is told comes about"
     # A chain that is longer than those that are walked may show more.

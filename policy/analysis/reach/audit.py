@@ -75,23 +75,14 @@ class Gaps:
 
 
 @frozen
-class AuditPosition:
-    """A position of an agent in one reading, with a chain that leads there."""
-
-    chain: tuple[str, ...]
-    confirm: tuple[str, ...]  # the agents of the chain whose start a person must confirm
-    runs_read_only: bool  # whether read-only commands need no rule
-
-
-@frozen
 class AgentAudit:
     """The positions and gaps of one agent."""
 
     name: str  # as chains name it
     place: Place | None  # of its definition; None if it is built in
-    # Its positions as declared; empty if no chain reaches it.
-    attenuated: tuple[AuditPosition, ...]
-    enforced: tuple[AuditPosition, ...]  # its positions as enforced
+    # The chains that lead to its positions as declared; empty if none reaches it.
+    attenuated: tuple[Chain, ...]
+    enforced: tuple[Chain, ...]  # those as enforced
     escalations: tuple[ReadingGap, ...]  # calls that the host grants beyond the declared rules
     dead_letters: tuple[ReadingGap, ...]  # calls that the files grant and the host denies
     # The agents it can start, as declared and as enforced.
@@ -158,10 +149,7 @@ def _audit(project: Project, known: Known) -> ProjectAudit:
     agents = []
     for name in steps(names, f"auditing {project.title}"):
         entry, (found, why) = project.agents.get(name), gaps.find(name)
-        attenuated, enforced = (
-            tuple(_position(project, chain) for chain in each.widest.get(name, ()))
-            for each in readings.values()
-        )
+        attenuated, enforced = (each.widest.get(name, ()) for each in readings.values())
         agents.append(
             AgentAudit(
                 name,
@@ -184,11 +172,6 @@ def _audit(project: Project, known: Known) -> ProjectAudit:
     return ProjectAudit(project, tuple(agents), declared.exact and real.exact)
 
 
-def _position(project: Project, chain: Chain) -> AuditPosition:
-    confirm = tuple(link.name for link in chain.links if link.confirm)
-    return AuditPosition(chain.names, confirm, _runs_read_only(project, chain.table))
-
-
 def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[ToolAccess]]]:
     """Return permission mode -> agents with equal access -> that access, as enforced."""
     found: dict[str, dict[tuple[str, ...], list[ToolAccess]]] = {}
@@ -200,7 +183,7 @@ def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[Too
         real = reach(each, each.enforced, alone=each.asides)
         agents_by_access: dict[tuple[ToolAccess, ...], list[str]] = {}
         for name, (first, *_) in real.widest.items():
-            read_only = ("read-only",) if _runs_read_only(project, first.table) else ()
+            read_only = ("read-only",) if runs_read_only(project, first.table) else ()
             access = tuple(
                 evolve(one, allowed=(*read_only, *one.allowed)) if one.name == run else one
                 for one in tool_access(_most(name, {"enforced": real}, known, "enforced"))
@@ -215,7 +198,7 @@ _READ_ONLY: Final = ("ls", "pwd", "wc x", "whoami")
 _UNKNOWN: Final = "no-such-program x"
 
 
-def _runs_read_only(project: Project, table: Table) -> bool:
+def runs_read_only(project: Project, table: Table) -> bool:
     """Return whether read-only commands need no rule."""
     lookup = table.lookup(project.tool_classes["run"][0])
     unruled, *found = [lookup.decide({"command": each}) for each in (_UNKNOWN, *_READ_ONLY)]

@@ -124,8 +124,7 @@ class PositionMoves:
         """Return what the next positions depend on: equal values lead to equal ones."""
         if not getattr(self._reading, "by_rights", False):
             return position  # a reading may look at anything
-        of = position
-        return of.use, of.delegated, of.bounds, of.depth, of.state
+        return position.use, position.delegated, position.bounds, position.depth, position.state
 
     def startable(self, position: Position) -> int:
         """Return the agents, as bits, whose start the rules of *position* do not deny."""

@@ -125,11 +125,6 @@ class Query:
     why: tuple[str, ...] = ()  # why a refused agent may be able to after all; empty if none is
 
     @property
-    def without(self) -> tuple[tuple[str, str, str], ...]:
-        """Project, reading and agent of each refusal."""
-        return tuple((each.project, each.reading, each.agent) for each in self.refused)
-
-    @property
     def exact(self) -> bool:
         """Whether it is certain that no refused agent can."""
         return not self.why

@@ -60,7 +60,7 @@ def _columns(character: str) -> int:
 
 def clipped(text: str, columns: int) -> str:
     """Return *text*; if it is wider than *columns*, with ``…`` in place of its end."""
-    if width(text) <= columns:
+    if len(_fitting(text, columns)) == len(text):
         return text
     return _fitting(text, max(columns - 1, 0)) + "…"
 
