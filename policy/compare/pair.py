@@ -267,7 +267,6 @@ class ToolPair(TextPair):
             domain=shape.domain,
             wider=shape.wider,
             ask=self.asked,
-            words=shape.readable,
             letters=_HOST_LETTERS if shape.argument.kind is ArgumentKind.URL else "",
         )
 

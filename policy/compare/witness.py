@@ -15,7 +15,6 @@ from policy.core.decision import Decision
 from policy.core.effect import Effect
 from policy.core.values import field, frozen
 from policy.patterns.domains import BRACED, COMMANDS, DEAD, OBJECTS, TRIMMED_PATHS, Domain, joined
-from policy.patterns.pattern import readable
 from policy.patterns.tokens import BLANKS, folded
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.row import KINDS
@@ -121,21 +120,6 @@ class CallShape:
             path = _as_typed(self.dialect, self.behind + text)
             return {self.argument.fields[0]: path, **self.parameters}
         return {**witness_call(self.dialect, self.argument, text), **self.parameters}
-
-    def readable(self, text: str) -> Iterator[str]:
-        """Yield readable texts to try in place of *text*, the best first."""
-        if self.argument.kind is ArgumentKind.PATH and not self.behind:
-            # A file has a name, and an argument that may be absent is a folder; people write
-            # paths in the folder they are in.
-            name = "notes.txt" if self.argument.absent is None else ""
-            named = text + name if text.endswith("/") else text or f"/{name}"
-            cwd = folded(self.dialect.cwd) if self.dialect.fold else self.dialect.cwd
-            if not f"{named}/".startswith(f"{cwd}/"):
-                yield from readable(cwd + named)
-            yield from readable(named)
-        elif self.argument.kind is ArgumentKind.URL:
-            yield "example.com"
-        yield from readable(text)
 
     def unreadable(self) -> Call | None:
         """Return a call whose argument cannot be read, or None where there is none.

@@ -140,20 +140,3 @@ def test_a_call_that_cannot_be_read_is_one_that_no_rule_is_asked_about(argument,
     if call is not None:
         with pytest.raises(Unreadable):
             argument_text(argument, _DIALECT, call)
-
-
-@pytest.mark.parametrize(
-    ("argument", "text", "first"),
-    [
-        (Argument(_KIND.PATH, ("a",)), "/x", "/w/a/x"),
-        (Argument(_KIND.PATH, ("a",)), "/x/", "/w/a/x/notes.txt"),
-        (Argument(_KIND.PATH, ("a",)), "", "/w/a/notes.txt"),
-        (Argument(_KIND.PATH, ("a",)), "/w/a/x", "/w/a/x"),
-        (Argument(_KIND.PATH, ("a",)), "/w/a", "/w/a"),
-        (Argument(_KIND.PATH, ("a",), absent="."), "/x/", "/w/a/x/"),
-        (Argument(_KIND.URL, ("a",)), "b.com", "example.com"),
-        (Argument(_KIND.TEXT, ("a",)), "b", "b"),
-    ],
-)
-def test_texts_that_people_would_write_are_tried_first(argument, text, first) -> None:
-    assert next(CallShape(_DIALECT, argument).readable(text)) == first
