@@ -787,6 +787,16 @@ def test_one_match_decides_whether_a_star_pattern_is_within_another(
     assert (Pattern.text(small) <= Pattern.text(large)) is is_within
 
 
+def test_the_characters_that_tokens_name_and_exclude_are_known() -> None:
+    tokens: list[Token] = [
+        *("ab", ANY, OneOf(frozenset("c")), OneOf(frozenset("d"), negated=True)),
+        *(Run(frozenset("e")), Alternatives.of(["f", OneOf(frozenset("g"), negated=True)], [])),
+    ]
+    assert named(tokens) == {*"abcdefg"}
+    assert excluded_characters(tokens) == {*"deg"}
+    assert tokens_of([path("/a", ONE), path("/a", DEEP)]) == {"/a", ONE, DEEP}
+
+
 def test_a_fresh_character_is_found_whatever_the_patterns_name() -> None:
     # Those that witnesses show words for.
     assert [fresh_character(set()), fresh_character({"\ue000"})] == ["\ue000", "\ue001"]
