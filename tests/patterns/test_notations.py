@@ -181,9 +181,11 @@ def test_what_no_path_can_match_is_refused(written: str) -> None:
 
 
 def test_what_is_too_long_is_refused() -> None:
-    for read in (single, commands, hosts, paths):
-        with pytest.raises(Unusable):
-            read("a" * 70_000)
+    most = limits.PATTERN_CHARACTERS
+    for read in (single, commands, hosts, paths, slashed):
+        assert read("a" * most)
+        with pytest.raises(Unusable, match=f"a pattern has at most {most:,} characters"):
+            read("a" * (most + 1))
 
 
 def test_an_anchor_is_taken_literally() -> None:
