@@ -30,9 +30,9 @@ def commands(text: str) -> tuple[Pattern, ...]:
     """
     _bounded(text)
     if text.endswith(":*"):
-        text = text[:-2] + " *"
-    if text.endswith(" *") and "*" not in text[:-2] and text[:-2].strip():
-        bare = text[:-2].rstrip(" ")
+        text = text.removesuffix(":*") + " *"
+    bare = text.removesuffix(" *").rstrip(" ")
+    if text.endswith(" *") and "*" not in bare and bare.strip():
         return Pattern.exactly(bare), Pattern.text(bare + " *")
     return (Pattern.text(text),)
 
@@ -174,7 +174,7 @@ def slashed(text: str) -> Pattern:
     """
     _bounded(text)
     if text.endswith(":*"):
-        return Pattern.of(PatternKind.TEXT, [text[:-2], Gap.ANY])
+        return Pattern.of(PatternKind.TEXT, [text.removesuffix(":*"), Gap.ANY])
     return Pattern.of(PatternKind.TEXT, _slashed(text))
 
 

@@ -229,8 +229,6 @@ class RuleSet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RuleSet):
             return NotImplemented
-        if self is other:
-            return True
         alike = self.dialect is other.dialect or self.dialect == other.dialect
         return alike and self._meaning == other._meaning
 

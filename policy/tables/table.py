@@ -189,8 +189,6 @@ class Table:
 
     def __and__(self, other: Table) -> Table:
         """Return the table that grants, and hands on, only what both tables do."""
-        if self is other:
-            return self
         delegate = None
         if self.delegate is not None or other.delegate is not None:
             delegate = self.delegated & other.delegated
@@ -414,12 +412,10 @@ class Lookup:
         elif effect is Effect.ALLOW:
             # Of the rows that allow, take one with a rule, at best a rule that is in a file.
             deciding = [max(deciding, key=_told_where)]
-        outcome, links = deciding[0]
-        because = _because(outcome, links)
-        for other, more in deciding[1:]:
-            because = tuple(dict.fromkeys((*because, *_because(other, more))))
-            links = tuple(dict.fromkeys((*links, *more)))
-        return Decision(effect, outcome.reason, because, links, self._table)
+        reason = deciding[0][0].reason
+        because = dict.fromkeys(each for pair in deciding for each in _because(*pair))
+        links = dict.fromkeys(link for _, several in deciding for link in several)
+        return Decision(effect, reason, tuple(because), tuple(links), self._table)
 
 
 def _told_where(pair: tuple[Outcome, _Links]) -> tuple[bool, bool]:

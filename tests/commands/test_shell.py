@@ -264,6 +264,8 @@ DENIED = [
     "taskset ff rm x",
     ">x rm x",
     "rm>y x",
+    "ls >; rm x",
+    "ls < && rm x",
     "x=rm; $x x",
 ]
 

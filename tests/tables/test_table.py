@@ -22,6 +22,7 @@ from policy.tables.chain import Attenuated, Chain
 from policy.tables.dialect import Argument, ArgumentKind, Dialect, Input, InputKind, Inputs
 from policy.tables.file_outcome import named_outcome
 from policy.tables.placement import ProjectFolders, Rootless
+from policy.tables.row import Row
 from policy.tables.ruleset import EntriesOnDemand, Entry, Form, RuleSet
 from policy.tables.table import (
     NOTHING,
@@ -262,7 +263,6 @@ def test_a_rule_set_is_shown_by_the_number_of_its_lines() -> None:
     one, two = (RuleSet((Entry("t", ALLOW),) * size, ASK, Dialect("host")) for size in (1, 2))
     assert repr(one) == "<RuleSet host: 1 line, otherwise ask>"
     assert repr(two) == "<RuleSet host: 2 lines, otherwise ask>"
-    assert one == one  # without a look at what it says
     assert (one == "x") is False
     assert two == one  # the second line says nothing
 
@@ -628,6 +628,26 @@ def test_decisions_are_remembered_by_a_text_of_the_length_that_caches_hold() -> 
     assert "ab" not in lookup.remembered
     rules.account("Bash", {"command": "abc"})
     assert "abc" not in lookup.remembered
+
+
+def test_a_call_that_was_decided_is_not_decided_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = table("allow Bash(a*)", "allow Read(a)")
+    calls = (("Bash", {"command": "a"}), ("Bash", {"command": "b"}), ("Read", {"file_path": "a"}))
+    first = [rules.decide(tool, call) for tool, call in calls]
+    monkeypatch.setattr(Lookup, "decide", None)
+    assert [rules.decide(tool, call) for tool, call in calls] == first
+    with pytest.raises(TypeError):
+        rules.decide("Bash", {"command": "c"})
+
+
+def test_a_row_decides_a_text_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = table("allow Bash(a*)").lookup("Bash").rows[0][0]
+    first = [row.outcome({"command": text}) for text in ("a", "b", "a; b")]
+    files = table("allow Read(a*)").lookup("Read").rows[0][0]
+    named = named_outcome(files, "a")
+    monkeypatch.setattr(Row, "first", None)
+    assert [row.outcome({"command": text}) for text in ("a", "b", "a; b")] == first
+    assert named_outcome(files, "a") is named
 
 
 def test_a_row_keeps_so_many_calls_and_files() -> None:
