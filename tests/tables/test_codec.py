@@ -257,6 +257,8 @@ def test_equal_tables_give_equal_text() -> None:
         ([{"characters": ["ab"]}], "expected characters"),
         ([{"characters": []}], "expected a character"),
         ([{"excluded": ["ab"]}], "expected characters"),
+        ([{"excluded": ["a", "bc"]}], "expected characters"),
+        ([{"characters": ["a", ""]}], "expected characters"),
         ([{"characters": ["a"], "gap": "any"}], "is unknown"),
         ([{"letters": ["a"]}], "expected a part of a pattern"),
         ([5], "expected a part of a pattern"),
