@@ -7,13 +7,15 @@ these lines is edited: the other list lacks it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, count, islice
 from typing import Any, Final
 
 from policy.commands.knowledge import Shell
+from policy.compare.witness import Effects
 from policy.core.effect import Effect
 from policy.core.memory import Key
 from policy.core.values import evolve, frozen
@@ -54,11 +56,8 @@ class LineIndex:
         suffixes = self._suffixes
         for start in self._starts(effect, prefix):
             numbers = index[start]
-            if numbers[-1] < first or numbers[0] > last:
-                continue
-            for number in islice(numbers, bisect_left(numbers, first), None):
-                if number > last:
-                    break
+            within = bisect_left(numbers, first), bisect_right(numbers, last)
+            for number in islice(numbers, *within):
                 end = suffixes[number]
                 if suffix.endswith(end) or end.endswith(suffix):
                     yield number
@@ -252,63 +251,15 @@ class View:
         return self.default is Effect.DENY and next(granting, None) is None
 
 
-def counterparts(
-    before: Sequence[Entry], after: Sequence[Entry], *, alike: bool = True
-) -> dict[int, int]:
+def counterparts(before: Sequence[Entry], after: Sequence[Entry]) -> dict[int, int]:
     """Return the lines of *before* that *after* has too, in the same order: line -> counterpart.
 
     A call that is decided differently is decided, on one side or the other, by a line without a
     counterpart: in two lists with the same lines in the same order, the same line matches first.
-    Without *alike*, lines with the same pattern and different effects are counterparts too: where
-    one of them decides a call on its side, no other line than its counterpart has to be tried.
     """
-    pairs = [*_same(before, after, range(len(before)), range(len(after)), alike=True)]
-    if not alike:
-        paired, others = dict(pairs), {place for _, place in pairs}
-        left = [number for number in range(len(before)) if number not in paired]
-        over = [number for number in range(len(after)) if number not in others]
-        pairs = sorted([*pairs, *_same(before, after, left, over, alike=False)])
-    return dict(pairs[i] for i in _increasing([second for _, second in pairs]))
-
-
-def _same(
-    before: Sequence[Entry],
-    after: Sequence[Entry],
-    some: Sequence[int],
-    others: Sequence[int],
-    *,
-    alike: bool,
-) -> Iterator[tuple[int, int]]:
-    """Yield pairs of equal lines: one of *some* lines of *before*, one of *others* of *after*."""
-
-    def said(entry: Entry) -> object:
-        return entry.pattern, alike and entry.effect
-
-    places: dict[object, list[int]] = {}
-    for number in reversed(others):
-        places.setdefault(said(after[number]), []).append(number)
-    for number in some:
-        same = places.get(said(before[number]))
-        if same:
-            yield number, same.pop()
-
-
-def _increasing(numbers: Sequence[int]) -> list[int]:
-    """Return the positions of a longest increasing subsequence."""
-    tails: list[int] = []
-    at: list[int] = []
-    previous: list[int] = []
-    for position, number in enumerate(numbers):
-        length = bisect_left(tails, number)
-        previous.append(at[length - 1] if length else -1)
-        tails[length : length + 1] = [number]
-        at[length : length + 1] = [position]
-    result: list[int] = []
-    position = at[-1] if at else -1
-    while position >= 0:
-        result.append(position)
-        position = previous[position]
-    return result[::-1]
+    old, new = ([(entry.pattern, entry.effect) for entry in each] for each in (before, after))
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return {one + at: other + at for one, other, size in blocks for at in range(size)}
 
 
 @frozen
@@ -348,7 +299,6 @@ class Sides:
             pattern, in the same order.
         paired: view -> the lines that have a counterpart, in order.
         unpaired: view -> the lines that have no counterpart.
-        altered: a line -> its counterpart, where that has another effect.
         alignments: the counterparts found for the entries of two views, whatever their defaults.
         by_default: whether only texts count that a default decides on one of the sides.
 
@@ -370,8 +320,7 @@ class Sides:
         self.counterparts: dict[int, dict[int, int]] = {}
         self.paired: dict[int, list[int]] = {}
         self.unpaired: dict[int, LineIndex] = {}
-        self.altered: dict[tuple[int, int], tuple[int, int]] = {}
-        self.alignments: dict[tuple[int, int, bool], dict[int, int]] = {}
+        self.alignments: dict[tuple[int, int], dict[int, int]] = {}
         self.by_default = False
         self._letters = letters
         # pattern, view -> the line that matches all that the pattern does
@@ -384,80 +333,65 @@ class Sides:
 
     def _edits(self) -> Iterator[tuple[int, int]]:
         only = [self.sides[0] - self.sides[1], self.sides[1] - self.sides[0]]
-        if len(only[0]) == len(only[1]) == 1 and self.floors[0] is self.floors[1]:
-            (before,), (after,) = only
-            yield from self._edits_of_two(before, after)
-            return
+        kept: dict[int, set[int]] = {}  # view -> its lines that are no edits
         if self.floors[0] is not self.floors[1]:
-            only = [set(), set(range(len(self.views)))]
-        same: dict[int, set[int]] = {}
-        alike: dict[int, bool] = {}
-        for one, other in self._pairs(*only):
-            aligned = self._aligned(self.views[one], self.views[other])
-            default = self.views[one].default is self.views[other].default
-            for number, alone in ((one, {*aligned}), (other, {*aligned.values()})):
-                same[number] = same.get(number, alone) & alone
-                alike[number] = alike.get(number, True) and default
-        for number in sorted(
-            {*only[0], *only[1], *same}, key=lambda n: (n not in self.sides[1], n)
-        ):
-            list_ = self.views[number]
-            for line in range(list_.shared, len(list_.entries)):
-                if line not in same.get(number, ()):
+            kept = {number: set() for number in range(len(self.views))}
+        elif len(only[0]) == len(only[1]) == 1:
+            (before,), (after,) = only
+            kept = self._kept(before, after)
+            kept[before].add(NO_MATCH)  # the default of one of them is enough
+            self._align(before, after)
+        else:
+            # A list that grants less on one side differs from every list of the other side, so
+            # that any of these may be its partner.
+            for own, others in zip(only, reversed(self.sides), strict=True):
+                for one in sorted(own):
+                    partner = self._partner(one, others)
+                    for number, lines in self._kept(one, partner).items():
+                        kept[number] = kept.get(number, lines) & lines
+        for number in sorted(kept, key=lambda n: (n not in self.sides[1], n)):
+            view = self.views[number]
+            for line in (*range(view.shared, len(view.entries)), NO_MATCH):
+                if line not in kept[number]:
                     yield number, line
-            if not alike.get(number):
-                yield number, NO_MATCH
 
-    def _edits_of_two(self, before: int, after: int) -> Iterator[tuple[int, int]]:
-        """Yield the changed lines of two lists: those of one list only, or with another effect."""
-        kept = self._aligned(self.views[before], self.views[after], alike=False)
-        self.counterparts = {before: kept, after: {new: old for old, new in kept.items()}}
-        for view, other in ((after, before), (before, after)):
-            counterpart = self.counterparts[view]
-            self.paired[view] = sorted(counterpart)
-            lines, others = self.views[view], self.views[other]
-            alone = [line for line in range(len(lines.entries)) if line not in counterpart]
-            self.unpaired[view] = LineIndex((n, lines.patterns[n], lines.effect(n)) for n in alone)
-            changed = {
-                n: at for n, at in counterpart.items() if lines.effect(n) is not others.effect(at)
-            }
-            self.altered |= {(view, line): (other, at) for line, at in changed.items()}
-            yield from ((view, line) for line in sorted((*alone, *changed)))
-        if self.views[before].default is not self.views[after].default:
-            yield after, NO_MATCH
+    def _partner(self, one: int, others: Iterable[int]) -> int:
+        """Return the list to align *one* with, so that few lines are edits; *one* for none."""
 
-    def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
-        """Yield pairs of lists, one of each side, those with most lines in common first.
+        def saved(other: int) -> int:
+            common = 2 * len(self._aligned(one, other))
+            is_shared = other in self.sides[0] & self.sides[1]  # else its lines are edits anyway
+            return common - len(self.views[other].entries) * is_shared
 
-        Any pairs will do: where the sides differ, the list that grants less on one side differs
-        from every list of the other side. A list without a partner is paired with a list that both
-        sides have, or that has a partner, where few lines distinguish the two.
-        """
-        common = [
-            (len(self._aligned(self.views[one], self.views[other])), one, other)
-            for one in sorted(before)
-            for other in sorted(after)
-        ]
-        left = before | after
-        for _, one, other in sorted(common, key=lambda each: -each[0]):
-            if {one, other} <= left:
-                left -= {one, other}
-                yield one, other
-        for one in sorted(left) if self.floors[0] is self.floors[1] else ():
-            others = sorted(self.sides[one in before])
-            other = max(others, key=lambda each: self._saved(one, each), default=one)
-            if self._saved(one, other) > 0 and other != one:
-                yield one, other
+        best = max(sorted(others), key=saved, default=one)
+        return best if saved(best) >= 0 else one
 
-    def _saved(self, one: int, other: int) -> int:
-        """Return how many fewer lines count as changed where a list is paired with another."""
-        lists = self.views[one], self.views[other]
-        return 2 * len(self._aligned(*lists)) - len(lists[1].entries)
+    def _kept(self, one: int, other: int) -> dict[int, set[int]]:
+        """Return the lines of two lists that have a counterpart; none of a list by itself."""
+        if one == other:
+            return {one: set()}
+        aligned = self._aligned(one, other)
+        kept = {one: {*aligned}, other: {*aligned.values()}}
+        if self.views[one].default is self.views[other].default:
+            for lines in kept.values():
+                lines.add(NO_MATCH)
+        return kept
 
-    def _aligned(self, before: View, after: View, *, alike: bool = True) -> dict[int, int]:
-        key = id(before.entries), id(after.entries), alike
+    def _align(self, before: int, after: int) -> None:
+        """Record the lines of two lists that have counterparts, and those that have none."""
+        aligned = self._aligned(before, after)
+        self.counterparts = {before: aligned, after: {new: old for old, new in aligned.items()}}
+        for number, counterpart in self.counterparts.items():
+            view = self.views[number]
+            self.paired[number] = sorted(counterpart)
+            alone = (line for line in range(len(view.entries)) if line not in counterpart)
+            self.unpaired[number] = LineIndex((n, view.patterns[n], view.effect(n)) for n in alone)
+
+    def _aligned(self, one: int, other: int) -> dict[int, int]:
+        before, after = self.views[one].entries, self.views[other].entries
+        key = id(before), id(after)
         if key not in self.alignments:
-            self.alignments[key] = counterparts(before.entries, after.entries, alike=alike)
+            self.alignments[key] = counterparts(before, after)
         return self.alignments[key]
 
     @cached_property
@@ -512,37 +446,31 @@ class Sides:
         rest = [number for number in range(len(self.views)) if number not in chosen]
         if not rest:
             by_line = self.by_default and NO_MATCH not in chosen.values()
-            if effects[0] is not effects[1] and effects not in seen and not by_line:
+            if _is_news(effects, seen) and not by_line:
                 yield chosen
             return
         if all(effect is Effect.DENY for effect in effects):
             return  # whatever the effects of the other views
-        if len(chosen) == 1:
-            (decides,) = chosen.items()
-            other, line = self.altered.get(decides, decides)
-            if other not in chosen:
-                # Lines that stand before either are edits of their own.
-                yield from self.combinations({**chosen, other: line}, firsts, seen)
-                return
-        # A list that grants little has few lines to try, and most combinations end with it.
-        views = self.views
-        number = min(
-            rest, key=lambda n: (views[n].default is not Effect.DENY, len(views[n].entries))
-        )
-
-        def is_news(effect: Effect) -> bool:
-            """Whether *effect* in this view may give a new change; only the last view decides."""
-            before, after = (
-                granted & effect if number in side else granted
-                for granted, side in zip(effects, self.sides, strict=True)
-            )
-            return len(rest) > 1 or (before is not after and (before, after) not in seen)
-
-        for line in self._candidates(number, chosen, firsts[number], is_news):
+        # Most combinations end with a list that grants little.
+        number = min(rest, key=lambda n: self.views[n].default is not Effect.DENY)
+        worth = [
+            effect
+            for effect in Effect
+            if len(rest) > 1 or _is_news(self._with(effects, number, effect), seen)
+        ]
+        for line in self._candidates(number, chosen, firsts[number], worth):
             yield from self.combinations({**chosen, number: line}, firsts, seen)
 
+    def _with(self, effects: Effects, number: int, effect: Effect) -> Effects:
+        """Return what both sides grant where a further list gives *effect*."""
+        before, after = (
+            granted & effect if number in side else granted
+            for granted, side in zip(effects, self.sides, strict=True)
+        )
+        return before, after
+
     def _candidates(
-        self, number: int, chosen: Mapping[int, int], last: int, is_news: Callable[[Effect], bool]
+        self, number: int, chosen: Mapping[int, int], last: int, worth: Sequence[Effect]
     ) -> Iterator[int]:
         """Yield the lines of a view that may decide a text together with the *chosen* lines.
 
@@ -550,7 +478,7 @@ class Sides:
             number: the number of the view.
             chosen: the lines of some other views.
             last: the line of this view that matches all that the chosen lines match, or NO_MATCH.
-            is_news: whether lines of an effect are worth trying.
+            worth: the effects of the lines that are worth trying.
 
         """
         view = self.views[number]
@@ -558,39 +486,26 @@ class Sides:
         only = next((pattern for pattern in patterns if pattern.exact), None)
         if only is not None:
             line = view.automaton.first(freeze(only, self.fresh))
-            if line >= view.shared and is_news(view.effect(line)):
+            if view.effect(line) in worth:
                 yield line
             return
-        first, alone = view.shared, -1
+        first = view.shared
         if number in self.counterparts:
             # Counterparts are in the same order on both sides: none before a chosen line decides.
-            earliest = max(line for other, line in chosen.items() if other in self.counterparts)
+            (place,) = (line for other, line in chosen.items() if other in self.counterparts)
             paired, places = self.paired[number], self.counterparts[number]
-            at = bisect_left(paired, earliest, key=places.__getitem__)
+            at = bisect_left(paired, place, key=places.__getitem__)
             first = max(first, paired[at] if at < len(paired) else len(view.entries))
-            alone = -1 if earliest == NO_MATCH else min(first - 1, last)
-        nearest = max(patterns, key=_literal, default=_ANYTHING)
-        # What lines decide on both sides is the same whoever runs it.
-        is_last = len(chosen) == len(self.views) - 1
-        by_lines = self.by_default and is_last and NO_MATCH not in chosen.values()
-        for effect in filter(is_news, () if by_lines else Effect):
-            near: Iterable[int] = view.lines.near(nearest, effect, first, last)
-            if not patterns:
-                near = sorted(near)  # the lines that people wrote first are shown first
-            if alone >= 0:
-                near = chain(self.unpaired[number].near(nearest, effect, 0, alone), near)
-            for line in near:
-                if not is_news(effect):
-                    break
-                yield line
-        if last == NO_MATCH and is_news(view.default):
+        nearest = patterns[0] if patterns else _ANYTHING
+        for effect in worth:
+            if number in self.counterparts:
+                yield from self.unpaired[number].near(nearest, effect, 0, min(first - 1, last))
+            yield from view.lines.near(nearest, effect, first, last)
+        if last == NO_MATCH and view.default in worth:
             yield NO_MATCH
 
     def firsts(self, pattern: Pattern | None) -> list[int]:
         """Return the line of each view that matches all that *pattern* does, NO_MATCH for none."""
-        if self.are_stars:  # for star patterns one text is enough
-            text = freeze(pattern, self.fresh) if pattern is not None else self.fresh
-            return [view.automaton.first(text) for view in self.views]
         numbers = range(len(self.views))
         return [NO_MATCH if pattern is None else self.containing(pattern, n) for n in numbers]
 
@@ -606,20 +521,15 @@ class Sides:
             self._containing[key] = first if known else NO_MATCH
         return self._containing[key]
 
-    def effects(self, combination: Mapping[int, int]) -> tuple[Effect, Effect]:
+    def effects(self, combination: Mapping[int, int]) -> Effects:
         """Return the most that both sides grant where the lines of *combination* decide."""
-        before, after = (
-            min(
-                [
-                    floor,
-                    *(self.views[n].effect(line) for n, line in combination.items() if n in side),
-                ]
-            )
-            for floor, side in zip(self.floors, self.sides, strict=True)
-        )
-        return before, after
+        lines = [
+            view.effect(combination[number]) if number in combination else Effect.ALLOW
+            for number, view in enumerate(self.views)
+        ]
+        return self.granted(lines)
 
-    def granted(self, effects: Sequence[Effect]) -> tuple[Effect, Effect]:
+    def granted(self, effects: Sequence[Effect]) -> Effects:
         """Return what both sides grant where each list gives its effect in *effects*."""
         before, after = (
             min([floor, *(effects[n] for n in side)])
@@ -631,16 +541,13 @@ class Sides:
 _ANYTHING: Final = Pattern.text("*")
 
 
-def _literal(pattern: Pattern) -> int:
-    return sum(len(token) for token in pattern.tokens if isinstance(token, str))
+def _is_news(effects: Effects, seen: Container[object]) -> bool:
+    return effects[0] is not effects[1] and effects not in seen
 
 
 @lru_cache(maxsize=65_536)  # tools share most of their lines
 def is_inside(narrow: Pattern, wide: Pattern) -> bool:
     """Return whether *wide* is known to match all that *narrow* does."""
-    sample = freeze(narrow, "q7z")
-    if narrow.kind.domain.holds(sample) and not wide.matches(sample):
-        return False
     try:
         return narrow <= wide
     except OverflowError:

@@ -79,15 +79,15 @@ def test_what_decides_behind_a_text_was_possible_there(lines, path, further) -> 
     assert automaton.first(path + further) in automaton.walk(path).possible
 
 
-@given(_lists, _lists, st.booleans())
+@given(_lists, _lists)
 def test_lines_side_by_side_decide_together_but_for_those_that_only_one_list_has(
-    lines, others, alike
+    lines, others
 ) -> None:
     before, after = _list(lines), _list([*others[:2], *lines[:3], *others[2:], *lines[3:]])
-    kept = counterparts(before.entries, after.entries, alike=alike)
+    kept = counterparts(before.entries, after.entries)
     for old, new in kept.items():
         assert before.patterns[old] == after.patterns[new]
-        assert not alike or before.effect(old) is after.effect(new)
+        assert before.effect(old) is after.effect(new)
     for path in _PATHS:
         old, new = before.automaton.first(path), after.automaton.first(path)
         if old in kept and new in kept.values():
