@@ -13,6 +13,7 @@ from typing import Final
 
 from policy.commands.knowledge import Program, Programs, Shell
 from policy.commands.reader import read_command
+from policy.compare.lists import start_of
 from policy.core import limits
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern
@@ -42,18 +43,10 @@ def runs(text: str, shell: Shell) -> bool:
     return [part.harmless for part in read_alike(text, shell).parts] == [True]
 
 
-@lru_cache(maxsize=4096)
-def harmless(name: str, shell: Shell) -> tuple[str, ...]:
-    """Return some auto-allowed commands of a program."""
-    program = shell.programs.get(name)
-    texts = _calls("", {name: program} if program else {})
-    return tuple(text for text in dict.fromkeys(texts) if runs(text, shell))
-
-
 @lru_cache(maxsize=16)  # a host has two or three
 def auto_allowed(shell: Shell) -> tuple[str, ...]:
     """Return some auto-allowed commands of all programs, the shortest first."""
-    texts = (text for name in shell.programs for text in harmless(name, shell))
+    texts = {text for text in _calls("", shell.programs) if runs(text, shell)}
     return tuple(sorted(texts, key=lambda text: (len(text), text)))
 
 
@@ -67,8 +60,6 @@ def _calls(before: str, programs: Mapping[str, Program]) -> Iterator[str]:
     for name, program in programs.items():
         yield before + name
         yield f"{before}{name} {WORD}" + (" " + "]" * len(name) if set(name) == {"["} else "")
-        for option in program.needs:
-            yield f"{before}{name} {option}"
         for form in (program, *program.forms):
             words = (sample_of(form.needs), sample_of(form.first))
             yield f"{before}{name} {' '.join(filter(None, words))}".rstrip()
@@ -115,8 +106,7 @@ def may_run(shell: Shell, pattern: Pattern, names: frozenset[str] | None = None)
     spelled = [token for token in pattern.tokens if isinstance(token, str)]
     if any("  " in text or not _ODD.isdisjoint(text) for text in spelled):
         return False
-    start = pattern.tokens[0] if pattern.tokens else ""
-    words = (start if isinstance(start, str) else "").split(" ")
+    words = start_of(pattern).split(" ")
     last = words.pop()
     program, below = None, shell.programs.known
     if names is not None:

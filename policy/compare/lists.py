@@ -345,7 +345,7 @@ class Sides:
             # A list that grants less on one side differs from every list of the other side, so
             # that any of these may be its partner.
             for own, others in zip(only, reversed(self.sides), strict=True):
-                for one in sorted(own):
+                for one in sorted(own - kept.keys()):
                     partner = self._partner(one, others)
                     for number, lines in self._kept(one, partner).items():
                         kept[number] = kept.get(number, lines) & lines
@@ -359,9 +359,7 @@ class Sides:
         """Return the list to align *one* with, so that few lines are edits; *one* for none."""
 
         def saved(other: int) -> int:
-            common = 2 * len(self._aligned(one, other))
-            is_shared = other in self.sides[0] & self.sides[1]  # else its lines are edits anyway
-            return common - len(self.views[other].entries) * is_shared
+            return 2 * len(self._aligned(one, other)) - len(self.views[other].entries)
 
         best = max(sorted(others), key=saved, default=one)
         return best if saved(best) >= 0 else one

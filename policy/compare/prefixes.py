@@ -57,7 +57,7 @@ def in_quotes(text: str, quote: str = "'") -> str:
 _PROBE: Final = f"{WORD} {OTHER_WORD}"
 
 # Options and operands that a program which runs others may take before the command.
-_TOLD: Final = ("", "5 ", "-n 5 ", f"-u {WORD} ", "-c ")
+_OPERANDS: Final = ("", "5 ", "-n 5 ", f"-u {WORD} ", "-c ")
 
 
 @lru_cache(maxsize=64)  # a host has one or two
@@ -65,12 +65,13 @@ def _usual(shell: Shell) -> Mapping[str, tuple[object, ...]]:
     """Return the prefixes that a shell knows, and how rules match the command behind each.
 
     Programs come with and without options. The values hold whether rules that allow match the
-    command alone, how many words precede it in each text, and whether it is auto-allowed.
+    command alone, whether any may, how many words precede it in each text, and whether it is
+    auto-allowed.
     """
     names = sorted(runners(shell), key=lambda name: (name != "sudo", name))
     variables = sorted({*shell.variables.harmless, *shell.variables.locales})[:1]
     texts = (
-        *(f"{name} {told}" for told in _TOLD for name in names),
+        *(f"{name} {given}" for given in _OPERANDS for name in names),
         *(f"/{WORD}/", "./", "sudo ./", f"{WORD}=1 "),
         *(f"{name}=C " for name in variables),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, permutations
+from itertools import chain, filterfalse, permutations
 from typing import Final
 from weakref import ReferenceType, WeakValueDictionary, ref
 
@@ -40,9 +40,7 @@ def representatives(sets: Iterable[RuleSet]) -> tuple[list[str], bool]:
     names: dict[str, None] = {}
     globs: dict[str, None] = {}
     for rules in sets:
-        dialect = rules.dialect
-        written = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values(), *rules.names}
-        names.update(dict.fromkeys(sorted(written)))
+        names.update(dict.fromkeys(sorted({*_known(rules.dialect), *rules.names})))
         for glob in rules.globs:
             # `=read` is one name, in that case only.
             pattern = glob_pattern(glob)
@@ -88,7 +86,7 @@ class Tools:
         spelled: the special tools in every spelling that matters.
         exact: whether *spelled* has all such spellings.
         by_class: whether all names in rules are special, and one other name for each set of
-            globs is compared: where globs have arguments, or hosts ignore case.
+            globs is compared: where globs have arguments.
 
     """
 
@@ -100,22 +98,18 @@ class Tools:
     @classmethod
     def of(cls, sets: Iterable[RuleSet]) -> Tools:
         """Return the tools of *sets*."""
-        speaking = [rules for rules in sets if rules.entries]
-        dialects = list(dict.fromkeys(rules.dialect for rules in speaking))
-        special: dict[str, None] = {}
-        for dialect in dialects:
-            known = {*dialect.arguments, *dialect.aliases, *dialect.aliases.values()}
-            special.update(dict.fromkeys(sorted(known)))
-        folded = bool(dialects) and all(dialect.fold_names for dialect in dialects)
-        by_class = folded or any(is_glob(tool) for rules in speaking for tool in rules.looking)
-        for rules in speaking:
+        ruled = [rules for rules in sets if rules.entries]
+        dialects = list(dict.fromkeys(rules.dialect for rules in ruled))
+        special = dict.fromkeys(name for dialect in dialects for name in _known(dialect))
+        by_class = any(is_glob(tool) for rules in ruled for tool in rules.looking)
+        for rules in ruled:
             # `=read` is one name, in that case only.
             alone = {str(p) for glob in rules.globs if (p := glob_pattern(glob)).exact}
             named = rules.looking - set(rules.globs)
             if by_class or rules.dialect.fold_names:
                 named = rules.names | alone
             special.update(dict.fromkeys(sorted(named)))
-        globs = sorted({glob for rules in speaking for glob in rules.globs})
+        globs = sorted({glob for rules in ruled for glob in rules.globs})
         spelled = dict.fromkeys(special)
         exact = len({dialect.fold_names for dialect in dialects}) < 2
         if any(dialect.fold_names for dialect in dialects):
@@ -126,13 +120,17 @@ class Tools:
         if len({dialect.loose for dialect in dialects}) > 1:
             exact &= not by_class
             # Some hosts read a name as written, others trim it.
-            written = [rules for rules in speaking if not rules.dialect.loose]
+            written = [rules for rules in ruled if not rules.dialect.loose]
             for rules in written:
                 odd = (n for n in rules.names if any(d.canonical(n) != n for d in dialects))
                 spelled.update(dict.fromkeys(sorted(odd)))
                 exact &= set(rules.globs) <= {"*"}
             spelled.update(dict.fromkeys(map(loosely, special)))
         return cls(frozenset(special), tuple(spelled), exact, by_class)
+
+
+def _known(dialect: Dialect) -> list[str]:
+    return sorted({*dialect.arguments, *dialect.aliases, *dialect.aliases.values()})
 
 
 _Reached = dict[object, tuple[str, tuple[AutomatonState, ...]]]
@@ -176,21 +174,17 @@ def compare_others(
         known: as for `compare`.
 
     """
-    speaking = [rules for sets in sides for rules in sets if rules.entries]
+    ruled = [rules for sets in sides for rules in sets if rules.entries]
     if tools.by_class:
-        return _by_class(speaking, tools, look_up, known)
-    loose = {rules.dialect.loose for rules in speaking}
-    domain = _names_of_tools(speaking, loose=True in loose)
+        return _by_class(ruled, tools, look_up, known)
+    loose = {rules.dialect.loose for rules in ruled}
+    domain = _names_of_tools(ruled, loose=True in loose)
     found: dict[object, Difference] = {}
     why: dict[str, None] = {}
     for spell in (str, loosely) if len(loose) > 1 else (str,):
-        seen = [[_view(ref(r), tools.special, spell is str) for r in sets] for sets in sides]
-        if all(any(_says_all(view, Effect.DENY) for view in views) for views in seen):
-            continue
+        lists = [[_view(ref(r), tools.special, spell is str) for r in sets] for sets in sides]
         # A set that allows all these tools does not change the decisions of the others.
-        views = tuple(
-            tuple(view for view in each if not _says_all(view, Effect.ALLOW)) for each in seen
-        )
+        views = tuple(tuple(filterfalse(_allows_all, each)) for each in lists)
 
         def ask(name: str, spell: Callable[[str], str] = spell) -> Difference:
             tool = spell(name)
@@ -209,11 +203,9 @@ def compare_others(
     return Comparison(tuple(found.values()), tuple(why))
 
 
-def _by_class(
-    speaking: Sequence[RuleSet], tools: Tools, look_up: LookUps, known: Known
-) -> Comparison:
+def _by_class(ruled: Sequence[RuleSet], tools: Tools, look_up: LookUps, known: Known) -> Comparison:
     """Compare one tool of each set of names that the same globs match."""
-    globs = {glob for rules in speaking for glob in rules.globs if not glob_pattern(glob).exact}
+    globs = {glob for rules in ruled for glob in rules.globs if not glob_pattern(glob).exact}
     others, exact = further_tools(frozenset(globs), frozenset(tools.spelled))
     compared = [compare(tool, look_up[0](tool), look_up[1](tool), known) for tool in others]
     differences = tuple(found for comparison in compared for found in comparison.differences)
@@ -232,12 +224,12 @@ def _view(rules: ReferenceType[RuleSet], special: frozenset[str], as_written: bo
 
     Unless names are *as_written*, the list has no names of rules that take names literally.
     """
-    seen = alive(rules)
-    dialect = seen.dialect
+    read = alive(rules)
+    dialect = read.dialect
     fold = dialect.fold_names
     keys = {dialect.key(name) for name in special}
     lines = [Entry(name, Effect.ALLOW, _name(name, fold=fold)) for name in sorted(special)]
-    for entry in seen.entries:
+    for entry in read.entries:
         tool = entry.tool
         if not is_glob(tool):
             if dialect.key(tool) in keys or not (as_written or dialect.loose):
@@ -248,7 +240,7 @@ def _view(rules: ReferenceType[RuleSet], special: frozenset[str], as_written: bo
         line = Entry(tool, entry.effect, pattern, reason=reason, rule=rule, place=place)
         lines.append(line)
     # Lists that differ in special tools alone give the other tools the same effects.
-    view = View(PatternKind.TEXT, tuple(lines), seen.default, shared=len(special))
+    view = View(PatternKind.TEXT, tuple(lines), read.default, shared=len(special))
     key = tuple((e.pattern, e.effect, e.reason, e.place is None) for e in lines)
     return _VIEWS.setdefault((key, view.default, view.shared, dialect), view)
 
@@ -256,8 +248,8 @@ def _view(rules: ReferenceType[RuleSet], special: frozenset[str], as_written: bo
 _VIEWS: WeakValueDictionary[object, View] = WeakValueDictionary()
 
 
-def _says_all(view: View, effect: Effect) -> bool:
-    return len(view.entries) == view.shared and view.default is effect
+def _allows_all(view: View) -> bool:
+    return len(view.entries) == view.shared and view.default is Effect.ALLOW
 
 
 @lru_cache(maxsize=65_536)
@@ -273,12 +265,12 @@ def _either_case(letter: str) -> Token:
     return OneOf(cases) if len(cases) > 1 else letter
 
 
-def _names_of_tools(speaking: Iterable[RuleSet], *, loose: bool) -> Domain:
+def _names_of_tools(ruled: Iterable[RuleSet], *, loose: bool) -> Domain:
     """Return the domain of tool names to search."""
     start, inside, blank = {"": "name"}, {"": "name"}, {"": "name"}
     if loose:
         # A trimmed name has no blanks around it, no parenthesis and no capital.
-        letters = {letter for rules in speaking for tool in rules.by_tool for letter in tool}
+        letters = {letter for rules in ruled for tool in rules.by_tool for letter in tool}
         odd = {"(", *(letter for letter in letters if letter.lower() != letter)}
         for state in (start, inside, blank):
             state.update(dict.fromkeys(odd, DEAD))
