@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from itertools import accumulate, chain, count, islice
+from itertools import accumulate, chain, count, islice, product
 from typing import Any, Final
 
 from policy.commands.knowledge import Shell
@@ -336,33 +336,41 @@ class Sides:
         kept: dict[int, set[int]] = {}  # view -> its lines that are no edits
         if self.floors[0] is not self.floors[1]:
             kept = {number: set() for number in range(len(self.views))}
-        elif len(only[0]) == len(only[1]) == 1:
+        else:
+            for pair in self._pairs(*only):
+                for number, lines in self._kept(*pair).items():
+                    kept[number] = kept.get(number, lines) & lines
+        if self.floors[0] is self.floors[1] and len(only[0]) == len(only[1]) == 1:
             (before,), (after,) = only
-            kept = self._kept(before, after)
             kept[before].add(NO_MATCH)  # the default of one of them is enough
             self._align(before, after)
-        else:
-            # A list that grants less on one side differs from every list of the other side, so
-            # that any of these may be its partner.
-            for own, others in zip(only, reversed(self.sides), strict=True):
-                for one in sorted(own - kept.keys()):
-                    partner = self._partner(one, others)
-                    for number, lines in self._kept(one, partner).items():
-                        kept[number] = kept.get(number, lines) & lines
         for number in sorted(kept, key=lambda n: (n not in self.sides[1], n)):
             view = self.views[number]
             for line in (*range(view.shared, len(view.entries)), NO_MATCH):
                 if line not in kept[number]:
                     yield number, line
 
-    def _partner(self, one: int, others: Iterable[int]) -> int:
-        """Return the list to align *one* with, so that few lines are edits; *one* for none."""
+    def _pairs(self, before: set[int], after: set[int]) -> Iterator[tuple[int, int]]:
+        """Yield pairs of lists, one of each side, those with most lines in common first.
 
-        def saved(other: int) -> int:
-            return 2 * len(self._aligned(one, other)) - len(self.views[other].entries)
+        Any pairs will do: where the sides differ, the list that grants less on one side differs
+        from every list of the other side. A list without a partner is paired with a list that
+        already counts, where few lines distinguish the two, and else with itself.
+        """
+        pairs = product(sorted(before), sorted(after))
+        left = before | after
+        for one, other in sorted(pairs, key=lambda pair: -len(self._aligned(*pair))):
+            if {one, other} <= left:
+                left -= {one, other}
+                yield one, other
+        for one in sorted(left):
+            others = sorted(self.sides[one in before])
+            other = max(others, key=lambda each: self._saved(one, each), default=one)
+            yield one, other if self._saved(one, other) > 0 else one
 
-        best = max(sorted(others), key=saved, default=one)
-        return best if saved(best) >= 0 else one
+    def _saved(self, one: int, other: int) -> int:
+        """Return how many fewer lines count as changed where a list is paired with another."""
+        return 2 * len(self._aligned(one, other)) - len(self.views[other].entries)
 
     def _kept(self, one: int, other: int) -> dict[int, set[int]]:
         """Return the lines of two lists that have a counterpart; none of a list by itself."""
@@ -449,8 +457,11 @@ class Sides:
             return
         if all(effect is Effect.DENY for effect in effects):
             return  # whatever the effects of the other views
-        # Most combinations end with a list that grants little.
-        number = min(rest, key=lambda n: self.views[n].default is not Effect.DENY)
+        # A list that grants little has few lines to try, and most combinations end with it.
+        views = self.views
+        number = min(
+            rest, key=lambda n: (views[n].default is not Effect.DENY, len(views[n].entries))
+        )
         worth = [
             effect
             for effect in Effect
@@ -487,18 +498,21 @@ class Sides:
             if view.effect(line) in worth:
                 yield line
             return
-        first = view.shared
+        first, unpaired = view.shared, None
         if number in self.counterparts:
             # Counterparts are in the same order on both sides: none before a chosen line decides.
             (place,) = (line for other, line in chosen.items() if other in self.counterparts)
             paired, places = self.paired[number], self.counterparts[number]
             at = bisect_left(paired, place, key=places.__getitem__)
             first = max(first, paired[at] if at < len(paired) else len(view.entries))
+            if place != NO_MATCH:  # else each of these is tried with that default as an edit
+                unpaired = self.unpaired[number]
         nearest = patterns[0] if patterns else _ANYTHING
         for effect in worth:
-            if number in self.counterparts:
-                yield from self.unpaired[number].near(nearest, effect, 0, min(first - 1, last))
-            yield from view.lines.near(nearest, effect, first, last)
+            if unpaired is not None:
+                yield from unpaired.near(nearest, effect, 0, min(first - 1, last))
+            near = view.lines.near(nearest, effect, first, last)
+            yield from near if patterns else sorted(near)  # as people wrote them
         if last == NO_MATCH and view.default in worth:
             yield NO_MATCH
 

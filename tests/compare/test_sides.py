@@ -195,7 +195,9 @@ _LONG = ("deny a x", "deny b *", "allow a *", "ask * x", "allow *")
         (_LONG, ("ask b z", *_LONG), (1, 0), [(DENY, ASK)], []),
         # A default decides what no line matches.
         (("ask a",), ("ask a", "allow b*"), (1, 1), [], [{1: 1, 0: NO_MATCH}]),
-        (("ask a", "deny b"), ("ask c",), (1, NO_MATCH), [], [{1: NO_MATCH, 0: 0}]),
+        # Those that are edits themselves are tried with a default there.
+        (("ask a", "deny b"), ("ask c",), (1, NO_MATCH), [], []),
+        (("ask a", "deny b"), ("ask c",), (0, 0), [], [{0: 0, 1: NO_MATCH}]),
     ],
 )
 def test_only_lines_that_may_show_a_new_change_are_tried_together(
