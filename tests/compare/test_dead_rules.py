@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from policy.compare.dead_rules import Effort
+from policy.compare.compare import Known
+from policy.compare.dead_rules import (
+    Effort,
+    RuleStanding,
+    ToolLines,
+    contains,
+    is_one_text,
+    is_opened,
+    written_rules,
+)
+from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
-from policy.tables.table import Table
+from policy.core.source import Place
+from policy.core.values import evolve
+from policy.patterns.pattern import Pattern
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.ruleset import Entry, Form, RuleSet
+from policy.tables.table import LinkedRules, Table
 from tests.standings import shadowing
-from tests.strategies import table
+from tests.strategies import DIALECT, table
+
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
 LIVE, SHADOWED, REDUNDANT = "live", "shadowed", "redundant"
 
@@ -93,3 +110,233 @@ def test_what_is_left_of_an_effort_is_told_apart_from_what_is_live() -> None:
     assert [each.what for each in shadowing(rules, effort=left)] == ["undecided", LIVE]
     assert left.left == 0
     assert [each.what for each in shadowing(rules, effort=Effort(100))] == [REDUNDANT, LIVE]
+
+
+# --- lines of one tool ---------------------------------------------------------
+
+
+def _rules(*rules: str, dialect: Dialect = DIALECT, default: Effect = DENY) -> RuleSet:
+    """Return a line of each rule in the order written: `git *` without the line for `git`."""
+    each = (table(rule).use.parts[0].rules.entries for rule in rules)
+    lines = (max(some, key=lambda e: len(e.pattern.tokens) if e.pattern else 0) for some in each)
+    return RuleSet(tuple(lines), default, dialect)
+
+
+def _lines(*rules: str, dialect: Dialect = DIALECT) -> ToolLines:
+    found = _rules(*rules, dialect=dialect)
+    return ToolLines(found, found.entries[0].tool)
+
+
+@pytest.mark.parametrize(
+    ("rules", "line", "wider"),
+    [
+        (["allow m__a(ab)", "deny m__a(a*)", "ask m__a(b)", "allow m__*"], 0, [0, 1, 3]),
+        (["allow m__a(ab)", "deny m__a(a*)", "ask m__a(b)", "allow m__*"], 1, [1, 3]),
+        (["allow m__a(a*)", "allow m__a(*)", "allow m__a"], 0, [0, 1, 2]),
+        (["allow m__a", "allow m__a(*)"], 0, [0]),
+        # Parameters are of other calls.
+        (["allow m__a(k:x)", "allow m__a(k:*)", "allow m__a(l:*)", "allow m__a(*)"], 0, [0, 1]),
+        (["allow m__a(x)", "allow m__a(k:*)"], 0, [0]),
+        (["allow Read(/a/b)", "allow Read(/a/**)", "allow Read(/b/**)"], 0, [0, 1]),
+    ],
+)
+def test_the_lines_that_match_all_of_a_line_are_known(rules, line, wider) -> None:
+    lines = _lines(*rules)
+    assert lines.wider(lines.entries[line]) == wider
+
+
+def test_a_text_has_the_effect_of_the_first_line_that_matches_it() -> None:
+    lines = _lines("deny m__a(ab)", "allow m__a(a*)", "ask m__a(k:x)", "ask m__a(a)")
+    assert lines.matching("ab") == [0, 1]
+    assert lines.matching("b") == []
+    assert lines.named == {"k"}
+    assert [lines.effect(text) for text in ("ab", "a", "b")] == [DENY, ALLOW, DENY]
+    assert lines.effect("ab", lines.entries[:1]) is ALLOW
+    assert lines.effect("a", lines.entries[:2]) is ASK
+
+
+@pytest.mark.parametrize(
+    ("rules", "earlier", "later"),
+    [
+        # Of the last of these rules: whether an earlier one matches all that it matches.
+        (["deny m__a(a*)", "allow m__a(ab)"], True, True),
+        (["allow m__a(*)", "allow m__a(ab)"], True, True),
+        (["allow m__a(b*)", "allow m__a(ab)"], False, False),
+        (["allow m__a", "allow m__a(ab)"], True, True),
+        (["allow Bash", "allow Bash(git *)"], True, True),
+    ],
+)
+def test_a_line_is_idle_behind_one_that_matches_all_of_it(rules, earlier, later) -> None:
+    lines = _lines(*rules)
+    entry = lines.entries[-1]
+    assert lines.is_idle([entry], entry, later=False) is earlier
+    assert lines.is_idle([entry], entry, later=True) is later
+    assert not lines.is_idle(lines.entries, entry, later=True)  # of its own rule
+
+
+def test_a_host_may_ask_for_what_a_rule_for_all_commands_runs_in_the_background() -> None:
+    whole = evolve(DIALECT, shell=evolve(DIALECT.shell, whole=True))
+    for rules, idle in (
+        (["allow Bash", "allow Bash(git *)"], False),
+        (["allow Bash(*)", "allow Bash(git *)"], True),
+        (["deny Bash", "allow Bash(git *)"], True),
+        (["ask Bash", "ask Bash(git *)"], True),
+        (["allow m__a", "allow m__a(x)"], True),
+    ):
+        lines = _lines(*rules, dialect=whole)
+        assert lines.is_idle(lines.entries[1:], lines.entries[1], later=False) is idle, rules
+
+
+@pytest.mark.parametrize(
+    ("rules", "idle"),
+    [
+        # Of the first of these rules: whether the last one decides alike where it is left out.
+        (["allow m__a(ab)", "allow m__a(a*)"], True),
+        (["allow m__a(ab)", "ask m__a(a*)"], False),
+        (["allow m__a(ab)", "allow m__a(b*)"], False),
+        (["allow m__a(ab)", "allow m__a"], False),  # a call that cannot be read
+        (["allow m__a", "allow m__a"], False),
+        # No line between them has another effect.
+        (["allow m__a(ab*)", "ask m__a(abc)", "allow m__a(a*)"], False),
+        (["allow m__a(ab*)", "ask m__a(x)", "allow m__a(a*)"], True),
+        (["allow m__a(ab*)", "ask m__a(k:x)", "allow m__a(a*)"], False),
+        (["ask m__a(abc)", "allow m__a(ab*)", "allow m__a(a*)"], False),
+        # Commands: words of one command, and what follows them.
+        (["allow Bash(git push *)", "allow Bash(git *)"], True),
+        (["ask Bash(git push *)", "ask Bash(git *)"], True),
+        (["allow Bash(git push *)", "allow Bash(git*)"], False),
+        (["allow Bash(git * x)", "allow Bash(git *)"], False),
+        (["allow Bash(* x)", "allow Bash(*)"], False),
+        (["allow Bash(git ; x *)", "allow Bash(git *)"], False),
+        # Files that commands open are looked up in other ways where they are denied.
+        (["allow Read(/a/b)", "allow Read(/a/*)"], True),
+        (["deny Read(/a/b)", "deny Read(/a/*)"], False),
+        (["deny Grep(/a/b)", "deny Grep(/a/*)"], True),
+        # Hosts are told apart by parts of a path too.
+        (["allow WebFetch(a.b.c)", "allow WebFetch(*.b.c)"], True),
+    ],
+)
+def test_a_line_is_idle_before_one_that_decides_alike(rules: list[str], idle: bool) -> None:
+    lines = _lines(*rules)
+    assert lines.is_idle(lines.entries[:1], lines.entries[0], later=True) is idle
+    assert not lines.is_idle(lines.entries[:1], lines.entries[0], later=False)
+
+
+def test_a_host_that_checks_arguments_reads_every_call() -> None:
+    lines = _lines("allow m__a(ab)", "allow m__a", dialect=evolve(DIALECT, checks=True))
+    assert lines.is_idle(lines.entries[:1], lines.entries[0], later=True)
+
+
+def test_lines_with_another_reason_or_form_decide_otherwise() -> None:
+    narrow, wide = _rules("allow Bash(git push *)", "allow Bash(git *)").entries
+    exact = evolve(narrow, pattern=Pattern.text("git push"))
+    by_host = evolve(wide, reason=Reason.DEFAULT)
+    for one, other, idle in (
+        (narrow, by_host, False),
+        (narrow, evolve(narrow, reason=Reason.DEFAULT), False),
+        (exact, wide, False),
+        (evolve(exact, form=Form.PREFIX), wide, True),
+        (evolve(exact, form=Form.BARE), wide, True),
+        (evolve(exact, form=Form.PREFIX, effect=ASK), evolve(wide, effect=ASK), False),
+        (evolve(exact, form=Form.PREFIX), evolve(exact, form=Form.ORDINARY), False),
+    ):
+        lines = ToolLines(RuleSet((one, other), DENY, DIALECT), "Bash")
+        assert lines.is_idle([one], one, later=True) is idle
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "all_of_it"),
+    [
+        ("allow m__a", "deny m__a(x)", True),
+        ("allow m__a(x)", "deny m__a", False),
+        ("allow m__a", "allow m__b", False),
+        ("allow m__*", "allow m__b", True),
+        ("allow m__*", "allow m__b*", True),
+        ("allow m__b*", "allow m__*", False),
+        ("allow m__b", "allow m__b*", False),
+        ("allow m__*(x*)", "allow m__b(xy)", True),
+        ("allow m__a(k:x*)", "allow m__a(k:xy)", True),
+        ("allow m__a(k:x*)", "allow m__a(l:xy)", False),
+        ("allow m__a(k:*)", "allow m__a(x)", False),
+    ],
+)
+def test_a_line_contains_another_one(wide: str, narrow: str, all_of_it: bool) -> None:
+    one, other = _rules(wide, narrow).entries
+    assert contains(one, other) is all_of_it
+    assert contains(one, one)
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "is_one"),
+    [
+        ("m__a", "x", True),
+        ("Bash", "git push", True),
+        ("Bash", "sudo rm x", False),
+        ("Bash", "a && b", False),
+        ("Read", "/a/b", True),
+        ("Read", "a/../b", False),
+        ("WebFetch", "a.com", True),
+    ],
+)
+def test_one_text_may_decide_a_call(tool: str, text: str, is_one: bool) -> None:
+    assert is_one_text(DIALECT, tool, text) is is_one
+
+
+def test_no_text_decides_alone_where_links_or_several_arguments_do() -> None:
+    linked = evolve(DIALECT, links={"/a": "/b"})
+    assert not is_one_text(linked, "Read", "/a/b")
+    assert is_one_text(linked, "m__a", "x")
+    for kind in (ArgumentKind.JSON, ArgumentKind.JOINED, ArgumentKind.POWERSHELL):
+        dialect = Dialect("test", arguments={"x": Argument(kind, ("a",))})
+        assert not is_one_text(dialect, "x", "a")
+
+
+def test_rules_of_a_file_are_listed_with_their_lines_in_every_list() -> None:
+    place, other = Place("a.policy", 1, 1), Place("a.policy", 2, 1)
+    one, two = (Entry(tool, ALLOW, rule="m__*", place=place) for tool in ("m__a", "m__b"))
+    by_depth = Entry("Task", DENY, rule="limit", place=other, reason=Reason.DEPTH)
+    unwritten = Entry("m__c", ALLOW, rule="host")
+    last = Entry("m__d", ASK, rule="m__d", place=other)
+    sets = [RuleSet(e, DENY, DIALECT) for e in ((one, unwritten, two, by_depth, last), (two,))]
+    parts = [LinkedRules(rules, links) for rules, links in zip(sets, (("m", "c"), ()), strict=True)]
+    first, second = written_rules(parts)
+    assert first.lists == {0: (one, two), 1: (two,)}
+    assert first.entries == (one, two)
+    assert first.because == Because("m__*", ALLOW, "m", place)
+    assert second.because == Because("m__d", ASK, "m", other)
+    known: Known = {}
+    assert [*written_rules(parts[1:], known=known)] == [*written_rules(parts[1:], known=known)]
+    assert next(written_rules(parts[1:])).because == Because("m__*", ALLOW, "", place)
+    marked = written_rules(parts, {(other, "m__d"), (other, "limit")}, known)
+    assert [each.because.rule for each in marked] == ["m__d"]
+
+
+@pytest.mark.parametrize(
+    ("is_live", "decides", "what", "by"),
+    [
+        (None, True, "undecided", ["a", "d"]),
+        (True, True, "live", ["a", "d"]),
+        (False, True, "redundant", ["a"]),
+        (False, False, "shadowed", ["a", "d"]),
+    ],
+)
+def test_a_redundant_rule_is_covered_by_rules_of_its_effect(is_live, decides, what, by) -> None:
+    covering = [Because("a", ALLOW, "m"), Because("d", DENY, "m")]
+    rule = Because("x", ALLOW, "m")
+    found = RuleStanding(rule, is_live, covering=lambda: covering, decides=lambda: decides)
+    assert found.what == what
+    assert [each.rule for each in found.by] == by
+
+
+def test_each_comparison_takes_effort_for_itself_and_for_the_lines_of_its_lists() -> None:
+    rules = table("allow m__a(a*)", "deny m__b(b)")
+    left = Effort(100)
+    assert [each.what for each in shadowing(rules, effort=left)] == [REDUNDANT, LIVE]
+    assert left.left == 100 - (15 + 2)
+    assert Effort().left > 10_000
+
+
+def test_rules_on_files_may_apply_to_files_that_commands_open() -> None:
+    for rule, opened in (("deny Read(a)", True), ("deny *", True), ("deny m__a", False)):
+        (found,) = written_rules(table(rule).use.parts)
+        assert is_opened(DIALECT, found) is opened
