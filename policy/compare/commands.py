@@ -256,5 +256,5 @@ class _AutoAllowedPair(CommandPair):
         """Whether a command opens no file, or a list denies all files that are opened so."""
         tools = {file.tool for file in read_alike(text, self.shell).redirections}
         rows = [row for lookup in self.lookups for row, _ in lookup.rows]
-        said = (row.opening(tool).constant for tool in tools for row in rows)
-        return not tools or any(each is not None and each.effect is Effect.DENY for each in said)
+        outcomes = (row.opening(tool).constant for tool in tools for row in rows)
+        return not tools or any(one is not None and one.effect is Effect.DENY for one in outcomes)

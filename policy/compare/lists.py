@@ -170,11 +170,11 @@ class View:
         Where the text is the value of a *sole* parameter, rules about that parameter apply too.
         """
         shell = row.ruleset.dialect.shell
-        said: dict[str, Any] = {"shell": shell}
+        of_host: dict[str, Any] = {"shell": shell}
         if shell.programs:
-            said["auto_allowed_effect"] = auto_allowed_effect(row)
+            of_host["auto_allowed_effect"] = auto_allowed_effect(row)
         if not row.has_parameters:
-            return cls(row.kind, row.entries, row.default.effect, row=row, **said)
+            return cls(row.kind, row.entries, row.default.effect, row=row, **of_host)
         entries: list[Entry] = []
         for entry in row.entries:
             if not entry.field or entry.field == sole:
@@ -185,7 +185,7 @@ class View:
                 and entry.pattern.matches(value)
             ):
                 return cls(row.kind, tuple(entries), entry.effect)
-        return cls(row.kind, tuple(entries), row.default.effect, **said)
+        return cls(row.kind, tuple(entries), row.default.effect, **of_host)
 
     @cached_property
     def key(self) -> Key:
@@ -208,8 +208,8 @@ class View:
     @cached_property
     def most(self) -> Effect:
         """The most lenient effect that the list gives any text."""
-        said = [entry.effect for entry in self.entries]
-        return max((self.default, self.auto_allowed_effect, *said))
+        effects = [entry.effect for entry in self.entries]
+        return max((self.default, self.auto_allowed_effect, *effects))
 
     @cached_property
     def least(self) -> Effect:

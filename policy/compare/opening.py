@@ -125,8 +125,8 @@ class _Openings:
 
     def of_unknown(self, tools: Iterable[str], shown: set[Effects]) -> Iterator[Difference]:
         """Yield differences of commands that open unknown files, by one command per program."""
-        said = {tool: self._of_unknown(tool) for tool in tools}
-        unlike = {tool: pairs for tool, pairs in said.items() if not weaker(pairs) <= shown}
+        changes = {tool: self._of_unknown(tool) for tool in tools}
+        unlike = {tool: pairs for tool, pairs in changes.items() if not weaker(pairs) <= shown}
         wanted = set[Effects]().union(*map(self._beside, chain(*unlike.values())))
         yield from self._showing(self._opening_unknown(unlike), shown, wanted)
 
