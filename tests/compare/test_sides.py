@@ -8,12 +8,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.compare.lists import LineIndex, ListSide, Sides, View, counterparts, is_inside, may_meet
+from policy.compare.lists import (
+    LineIndex,
+    ListSide,
+    Sides,
+    View,
+    auto_allowed_effect,
+    by_rules,
+    counterparts,
+    denies_all,
+    grants_whole,
+    is_inside,
+    may_meet,
+)
+from policy.core.decision import Reason
 from policy.core.effect import Effect
+from policy.core.values import evolve
+from policy.hosts.claude.dialect import _SHELL
+from policy.hosts.notation.semantics import DIALECT
 from policy.patterns import notations
 from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern, PatternKind
-from policy.tables.ruleset import Entry
+from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from policy.tables.row import Row
+from policy.tables.ruleset import Entry, RuleSet
+from policy.tables.table import Lookup
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 _TEXTS = ["".join(letters) for length in range(5) for letters in product("abc", repeat=length)]
@@ -257,3 +276,59 @@ def test_a_gap_is_filled_with_a_character_that_no_pattern_names() -> None:
     glob = View(PatternKind.PATH, (Entry("", DENY, notations.paths("/[!q]")[0]),), ASK)
     assert not Sides(ListSide((glob,)), ListSide(())).are_stars
     assert "q" in Sides(ListSide((glob,)), ListSide(())).extra
+
+
+# --- rows of one tool ---------------------------------------------------------
+
+
+def _row(*entries: Entry, default: Effect = DENY, dialect: Dialect = DIALECT) -> Row:
+    return RuleSet(entries, default, dialect).row("Bash")
+
+
+_DENIED = Entry("Bash", DENY, Pattern.text("a *"))
+_ASKED = Entry("Bash", ASK, Pattern.text("b *"), reason=Reason.DEFAULT)
+_ALL = Entry("Bash", ASK)
+
+
+def test_a_command_that_no_rule_matches_is_auto_allowed_unless_a_rule_is_about_all() -> None:
+    assert auto_allowed_effect(_row(_DENIED)) is ALLOW
+    assert auto_allowed_effect(_row(_DENIED, _ALL)) is ASK
+    assert auto_allowed_effect(_row(_DENIED, Entry("Bash", DENY))) is DENY
+
+
+def test_without_the_lines_of_a_host_only_rules_ask_or_deny() -> None:
+    row = by_rules(_row(_DENIED, _ASKED))
+    assert [entry.effect for entry in row.entries] == [DENY, ALLOW]
+    assert row.default.effect is ALLOW
+    assert by_rules(_row(_DENIED, _ALL)).default.effect is ASK
+
+
+def test_files_count_by_rules_alone_where_a_rule_for_all_commands_grants_them() -> None:
+    whole = evolve(DIALECT, shell=evolve(DIALECT.shell, whole=True))
+    for row, granted in (
+        (_row(_DENIED, default=ALLOW, dialect=whole), True),
+        (_row(_DENIED, default=ASK, dialect=whole), False),
+        (_row(_DENIED, default=ALLOW), False),
+    ):
+        assert grants_whole(row) is granted
+
+
+@pytest.mark.parametrize(
+    ("row", "denied"),
+    [
+        (_row(_DENIED), True),
+        (_row(_DENIED, default=ASK), False),
+        (_row(_DENIED, _ASKED), False),
+        (_row(), True),
+        (_row(default=ASK), False),
+        # A host may know more: commands that only read, links, and other shells.
+        (_row(_DENIED, dialect=evolve(DIALECT, shell=_SHELL)), False),
+        (_row(_DENIED, dialect=evolve(DIALECT, links={"/a": "/b"})), False),
+        (_row(_DENIED, dialect=Dialect("test", {"Bash": Argument(ArgumentKind.POWERSHELL, ("c",))})), False),
+        (_row(_DENIED, dialect=Dialect("test", {"Bash": Argument(ArgumentKind.TEXT, ("c",))}, shell=_SHELL)), True),
+    ],
+)  # fmt: skip
+def test_every_call_is_denied_where_each_line_and_the_default_deny(row: Row, denied: bool) -> None:
+    granting = _row(Entry("Bash", ALLOW, Pattern.text("c")), default=ASK)
+    assert denies_all(Lookup([(row, ())], "")) is denied
+    assert denies_all(Lookup([(granting, ()), (row, ())], "")) is denied
