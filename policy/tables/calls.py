@@ -20,7 +20,6 @@ class Unreadable(Exception):
     """The argument is missing, of the wrong type, too long, or contradicts itself."""
 
     def __init__(self, reason: Reason = Reason.MALFORMED) -> None:
-        super().__init__(reason.value)
         self.reason = reason
 
 

@@ -146,7 +146,7 @@ class _Writer:
         return "{" + ",".join(f'"{key}":{text}' for key, text in texts.items()) + "}"
 
     def _json(self, value: object) -> str:
-        return json.dumps(value, default=self._json_form, allow_nan=False, separators=(",", ":"))
+        return json.dumps(value, default=self._json_form, separators=(",", ":"))
 
     def _json_form(self, value: Any) -> object:  # noqa: ANN401
         """Return the JSON form of a value that JSON has no type for."""

@@ -269,6 +269,7 @@ def test_many_projects_are_told_in_part() -> None:
     assert found.value.help == f"name one of {names}"
     titles = "h@f0, h@f1, h@f2, h@f3"
     assert repr(many) == f"<Projects here: {titles} and 3 more>"
+    assert repr(Projects("here", tuple(several[:5]))) == f"<Projects here: {titles} and 1 more>"
     assert repr(Projects("here", tuple(several[:4]))) == f"<Projects here: {titles}>"
     assert repr(Projects("here", ())) == "<Projects here: no projects>"
 
