@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.error(error)
             status = 2
     verb = "would change" if options.check or options.diff else "changed"
-    console.say(f"{count(changed, 'file')} {verb}, {len(files)} in all")
+    console.say(f"{changed:,} of {count(len(files), 'file')} {verb}")
     return status or int(options.check and changed > 0)
 
 

@@ -165,8 +165,8 @@ def _mended(
             found, report = _look_again(found, options)
     for path, why in mended.refused.items():
         console.say(f"{path}: not fixed: {why}")
-    fixed = "would be fixed" if options.diff else "fixed"
-    console.say(f"{count(made, 'finding')} {fixed} in {count(len(files), 'file')}")
+    where = f" in {count(len(files), 'file')}" if files else ""
+    console.say(f"{count(made, 'finding')} {'would be fixed' if options.diff else 'fixed'}{where}")
     return found, report, bool(files)
 
 

@@ -37,8 +37,7 @@ class PolicyError(Exception):
         return self.span.place if self.span else Place(self.file or "<policy>")
 
     def __str__(self) -> str:
-        place = self.place if self.span or self.file else None
-        return show(self.message, self.span, help=self.help, place=place)
+        return show(self.message, self.span, help=self.help, file=self.file)
 
 
 class PolicyErrors(PolicyError):
@@ -71,11 +70,11 @@ A_WORKSPACE = "a workspace, e.g. `policy.load(FOLDER)`,"
 _CONTEXT = 100  # how many characters of a line are shown
 
 
-def show(message: str, span: Span | None, *, help: str = "", place: Place | None = None) -> str:
+def show(message: str, span: Span | None, *, help: str = "", file: str = "") -> str:
     """Return *message* with its place, the line of *span*, carets and help; no credentials."""
     from policy.core.credentials import masked, masked_source  # noqa: PLC0415  # few errors are shown so
 
-    at = place or (span.place if span else None)
+    at = span.place if span else visible(file)
     lines = [f"{at}: {message}" if at else message]
     if span is not None:
         lines += _excerpt(Span(masked_source(span.source), span.start, span.end))

@@ -70,4 +70,4 @@ class Finding:
         )
 
     def __str__(self) -> str:
-        return show(f"{self.message} [{self.code}]", self.span, help=self.help, place=self.place)
+        return show(f"{self.message} [{self.code}]", self.span, help=self.help, file=self.file)

@@ -42,8 +42,8 @@ class SpawnDenied(Exception):
         because: tuple[Because, ...] = (),
         reading: Reading | None = None,
     ) -> None:
-        why = "; ".join(map(str, because)) or _WHY.get(reason, reason)
-        super().__init__(f"`{link}` may not start `{agent}`: {why}")
+        why = "; ".join(map(str, because)) or _WHY.get(reason, reason).format(link)
+        super().__init__(f"`{agent}` may not be started here: {why}")
         self.agent = agent
         self.link = link
         self.because = because
@@ -78,9 +78,9 @@ def known_names(names: Iterable[str], meant: str = "") -> str:
 
 
 _WHY = {
-    "default": "nothing grants it",
-    "unavailable": "it has no tool that starts agents",
-    "depth": "its limit of depth is reached",
+    "default": "nothing in `{}` grants it",
+    "unavailable": "`{}` has no tool that starts agents",
+    "depth": "the limit of depth of `{}` is reached",
     "unknown-agent": "there is no such agent",
     "not-started": "it was not started here",  # an agent that calls all the same
 }

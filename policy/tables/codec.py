@@ -297,7 +297,7 @@ def dumped(name: str, value: object) -> str:
     return sealed(_Writer().text(name, value))
 
 
-def loaded(data: bytes, name: str, kind: _Kind, label: str) -> tuple[Any, str]:
+def loaded(data: bytes | str, name: str, kind: _Kind, label: str) -> tuple[Any, str]:
     """Return the value of a *kind* that a text has under a name, and the hash of the content.
 
     Raises:
@@ -320,12 +320,12 @@ def loaded(data: bytes, name: str, kind: _Kind, label: str) -> tuple[Any, str]:
     raise PolicyError(message, file=label, help="compile it again, with `policy compile`")
 
 
-def _unsealed(data: bytes) -> tuple[dict[str, Any], str]:
+def _unsealed(data: bytes | str) -> tuple[dict[str, Any], str]:
     """Return the content of a text, and its hash."""
     if len(data) > limits.COMPILED_BYTES:
         refuse(f"expected at most {limits.COMPILED_BYTES:,} bytes")
     try:
-        text = data.decode()
+        text = data if isinstance(data, str) else data.decode()
         whole = parsed(text)
     except ValueError:
         refuse("it is no JSON")
@@ -353,5 +353,5 @@ def table_from_json(text: str) -> Table:
         PolicyError: it is no table, or its hash is not that of its content.
     """
     expect(A_TEXT, "text", text, str)
-    table: Table = loaded(text.encode("utf-8", "surrogatepass"), "table", Table, "<table>")[0]
+    table: Table = loaded(text, "table", Table, "<table>")[0]
     return table

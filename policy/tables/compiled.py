@@ -41,14 +41,14 @@ def load_compiled(path: str | Path, *, root: str | Path | None = None) -> Compil
     return evolve(compiled_from_json(data, label), place=place_at(root))
 
 
-def compiled_from_json(data: bytes, label: str = "<compiled>") -> Compiled:
+def compiled_from_json(data: bytes | str, label: str = "<compiled>") -> Compiled:
     """Return the compiled policy that *data* is.
 
     Raises:
         PolicyError: it is no compiled policy, has another version, or a hash that is not that of
             its content.
     """
-    expect("the bytes of a compiled policy", "data", data, bytes)
+    expect("a compiled policy", "data", data, (bytes, str))
     projects, digest = loaded(data, "projects", tuple[CompiledProject, ...], label)
     return Compiled(label, projects, digest)
 

@@ -11,6 +11,8 @@ from policy.core.values import Generic, TypeVar, evolve, field, frozen
 from policy.tables.chain import READINGS, Attenuated, Chain, Reading, known_names
 from policy.tables.placement import ProjectPlace, Rootless
 
+_EACH = 'pass each agent from the root on: `chain("main", "explore")`'
+
 
 @frozen(repr=False)
 class BaseProject:
@@ -77,9 +79,7 @@ class Projects(Generic[_Project]):
             raise PolicyError(msg, help="there are `attenuated` and `enforced`")
         if not names:
             msg = "expected the name of an agent, found an empty chain"
-            raise PolicyError(
-                msg, help='pass each agent from the root on: `chain("main", "explore")`'
-            )
+            raise PolicyError(msg, help=_EACH)
         project, first = self.find(names[0])
         chain = Chain.start(first, project.reading(reading), self.place_of(project))
         for name in names[1:]:
@@ -106,8 +106,8 @@ class Projects(Generic[_Project]):
             known = {agent for p in self.projects for agent in p.attenuated.agents}
             if not known:
                 raise PolicyError("no file here says what an agent may do", file=self.label)
-            msg = f"there is no agent `{name}`"
-            raise PolicyError(msg, help=known_names(known, name), file=self.label)
+            help_ = _EACH if ">" in name else known_names(known, name)
+            raise PolicyError(f"there is no agent `{name}`", help=help_, file=self.label)
         places = ", ".join(f"`{project.title}:{local}`" for project, local in candidates[:6])
         msg = f"`{name}` stands for {len(candidates)} agents"
         raise PolicyError(msg, help=f"name one of {places}", file=self.label)

@@ -493,7 +493,7 @@ def test_the_tools_of_a_server_have_the_names_that_hosts_give_them(tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--chain", "main>nobody"), "may not start `nobody`"),
+        (("--chain", "main>nobody"), "`nobody` may not be started here"),
         (("--chain", "nobody"), "there is no agent `nobody`"),
         (("--chain", "main", "--policy", "missing"), "missing"),
         (("--chain", "main", "--"), "expected the command"),

@@ -279,7 +279,7 @@ def test_a_denied_spawn_has_the_shape_of_an_answer(run) -> None:
     assert status == 1
     assert (answer["effect"], answer["reason"]) == ("deny", "default")
     assert answer["denied"] == "worker"
-    assert answer["message"] == "`explore` may not start `worker`: nothing grants it"
+    assert answer["message"] == "`worker` may not be started here: nothing in `explore` grants it"
     assert answer["chain"] == ["main", "explore", "worker"]
     assert answer["because"] == []
     assert answer["table"].startswith("sha256:")
@@ -408,7 +408,7 @@ def test_fmt_writes_in_place_and_keeps_the_mode(run, tmp_path) -> None:
     link.symlink_to(file)
     status, out, err = run("fmt", str(tmp_path))
     assert (status, out) == (0, f"changed {file}\n")
-    assert "1 file changed, 1 in all" in err
+    assert "1 of 1 file changed" in err
     assert file.read_text() == "agent main {\n    allow     Read, Grep\n}\n"
     assert file.stat().st_mode & 0o777 == 0o640
     assert link.is_symlink()

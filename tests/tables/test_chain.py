@@ -94,12 +94,21 @@ def test_an_agent_that_is_not_there_is_not_started() -> None:
         Chain.start("main", reading).spawn("other")
 
 
+def test_a_denied_start_names_the_agent_above_that_hands_on_no_right_to_it() -> None:
+    lead = _with(table("allow Task(coder)", link="lead"), delegate=table("allow Read", link="lead"))
+    coder = table("allow Task(worker)", link="coder")
+    reading = _reading(lead=lead, coder=coder, worker=table())
+    with pytest.raises(SpawnDenied) as denied:
+        Chain.start("lead", reading).spawn("coder").spawn("worker")
+    assert str(denied.value) == "`worker` may not be started here: nothing in `lead` grants it"
+
+
 @pytest.mark.parametrize(
     ("granted", "said"),
     [
         (
             "allow Task(coder)",
-            r"nothing grants it; there is no agent `codr`, did you mean `coder`\?",
+            r"nothing in `.*` grants it; there is no agent `codr`, did you mean `coder`\?",
         ),
         ("deny Task", r"deny Task.*; there is no agent `codr`, did you mean `coder`\?"),
         ("allow Task", r"there is no such agent; did you mean `coder`\?"),
@@ -228,6 +237,9 @@ def test_what_is_no_name_of_an_agent_is_said_to_be_none() -> None:
         Guard(load_tree(Memory(files)))  # type: ignore[arg-type]  # is refused
     with pytest.raises(PolicyError, match="no file here says what an agent may do"):
         load_tree(Memory({})).chain("lead")
+    for names in ((), ("lead>coder",)):
+        with pytest.raises(PolicyError, match=r'each agent from the root on: `chain\("main", "exp'):
+            load_tree(Memory(files)).chain(*names)
 
 
 TWO_HOSTS = {

@@ -76,7 +76,7 @@ def said(found):
 @pytest.mark.parametrize("name", FOLDERS)
 def test_it_decides_as_the_files_do(name) -> None:
     workspace = policy.load(FIXTURES / name)
-    compiled = compiled_from_json(compiled_to_json(workspace).encode())
+    compiled = compiled_from_json(compiled_to_json(workspace))
     assert len(compiled.projects) == len(workspace.projects)
     for project, twin in zip(workspace.projects, compiled.projects, strict=True):
         assert (twin.title, twin.profile, twin.starts) == (

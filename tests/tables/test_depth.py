@@ -112,7 +112,7 @@ def test_a_refusal_names_the_limit_with_its_agent_and_place() -> None:
     (because,) = chain.decide("Task", {"subagent_type": "worker"}).because
     told = (because.rule, because.link, str(because.place))
     assert told == ("limit depth 1", "main", "t.policy:4:20")
-    with pytest.raises(SpawnDenied, match=r"`explore` may not start `worker`: .*main at t.policy"):
+    with pytest.raises(SpawnDenied, match=r"^`worker` may not be started here: .*main at t.policy"):
         chain.spawn("worker")
 
 
