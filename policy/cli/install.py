@@ -27,9 +27,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if new == source.text:
         console.line(f"{file}: nothing to change")
         return _warned(options, new, console)
-    console.difference(
-        source.name, source.text, new, "with the hook" if not options.undo else "without the hook"
-    )
+    title = "without the hook" if options.undo else "with the hook"
+    console.difference(source.name, source.text, new, title)
     if options.dry_run or not (options.yes or console.confirms(f"Write {file}?")):
         console.line(f"{file}: not written")
         return _warned(options, new, console) if options.dry_run else 1
@@ -43,10 +42,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     mark = BYTE_ORDER_MARK if source.byte_order_mark else ""
     replace_files({file: (old, (mark + new).encode())})
     console.line(f"{file}: written")
-    inside = not options.user and start_place(".").folder
-    if (options.project or inside) and not options.undo:
-        where = "another folder" if inside else "a folder below"
-        console.line(f"a session that is started in {where} does not read it")
+    if not (options.undo or options.user) and (options.project or start_place(".").folder):
+        console.line("a session that is started in another folder does not read it")
     return _warned(options, new, console)
 
 
@@ -55,6 +52,10 @@ def _warned(options: argparse.Namespace, new: str, console: Console) -> int:
     reasons = [] if options.undo else settings.keeping_from_running(_scope(options), new)
     for reason in reasons:
         console.error(reason)
+    folders = (Path(), Path(".claude"), settings.settings_file("user").parent)
+    found = options.policy or [file for each in folders for file in each.glob("*.policy")]
+    if not (options.undo or options.user or found):
+        console.line("no `*.policy` file is here; without one, the settings of Claude Code decide")
     return int(bool(reasons))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -132,6 +133,19 @@ def test_the_command_shows_the_change_and_writes_it_when_it_may(tmp_path) -> Non
     for options in ((), ("--undo",)):
         assert install(tmp_path, "--yes", *options).returncode == 0
     assert json.loads(file.read_text()) == {"model": "x"}
+
+
+def test_the_command_says_where_no_policy_is_that_the_settings_decide(tmp_path) -> None:
+    environment = {**os.environ, "HOME": str(tmp_path / "home")}
+    said = "no `*.policy` file is here"
+    assert said in install(tmp_path, "--dry-run", env=environment).stdout
+    assert said not in install(tmp_path, "--dry-run", "--user", env=environment).stdout
+    for folder in (tmp_path / "home" / ".claude", tmp_path / ".claude", tmp_path):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "team.policy"
+        file.write_text("agent main {\n    allow Read\n}\n")
+        assert said not in install(tmp_path, "--dry-run", env=environment).stdout
+        file.unlink()
 
 
 def test_a_byte_order_mark_is_kept(tmp_path) -> None:

@@ -94,7 +94,8 @@ def block_message(error: PolicyError) -> str:
     """Return the message for a call that is blocked because of *error*."""
     from policy.core.credentials import masked  # noqa: PLC0415  # few calls are blocked
 
-    place = f"{error.place}: " if error.span or error.file else ""
+    at = error.span.place if error.span else visible(error.file)
+    place = f"{at}: " if at else ""
     return f"This call is blocked: {place}{visible(masked(error.message))}\n"
 
 

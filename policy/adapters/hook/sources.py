@@ -14,7 +14,7 @@ from policy.core import limits
 from policy.core.errors import PolicyError
 from policy.core.values import Final, frozen
 
-NO_POLICY: Final = "no policy here says what an agent of this host may do"
+NO_POLICY: Final = "no policy is here: start the session in the folder of the `*.policy` files"
 
 # The files of a user follow those of the project, which win if names are equal.
 _USER: Final = "~user"
