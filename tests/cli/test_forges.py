@@ -60,16 +60,15 @@ def git(*arguments: str, cwd: Path) -> str:
 @pytest.fixture
 def compare(tmp_path, repository):
     """Run the step that compares; return its status, what it printed, and the folder of its files."""
-    program = tmp_path / "bin/policy"
-    program.parent.mkdir()
+    program = tmp_path / "runner/agent-policy/bin/policy"
+    program.parent.mkdir(parents=True)
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m policy "$@"\n')
     program.chmod(0o755)
 
     def running(base: str, fail_on: str = "widened", lint: str = "false", cwd: Path = repository):
         temporary = tmp_path / "runner"
-        temporary.mkdir(exist_ok=True)
         environment = {
-            "PATH": f"{program.parent}:{os.environ['PATH']}",
+            "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT),
             "HOME": str(tmp_path),
             "RUNNER_TEMP": str(temporary),
