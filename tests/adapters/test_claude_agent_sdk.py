@@ -88,7 +88,7 @@ class Session:
                 async for _ in client.receive_response():
                     pass
 
-        asyncio.run(asyncio.wait_for(run(), 60))
+        asyncio.run(asyncio.wait_for(run(), 600))
         return {use: (bool(failed), text) for use, (failed, text) in model.results.items()}
 
     def files(self) -> set[str]:
