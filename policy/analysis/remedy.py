@@ -220,7 +220,7 @@ def rules_for(
             text = given_text(argument, call) if argument.kind in _MATCHED else ""
         except Unreadable:
             text = ""
-        if not text:
+        if not text or (not call and argument is dialect.other):
             return () if call and argument.kind in _ALONE else (tool,)
         named = [(tool, text)]
     place = getattr(chain.place, "folders", chain.place)

@@ -30,6 +30,7 @@ CALLS = [
     ("Edit", {"file_path": "docs/a.md"}, ("Edit(/docs/a.md)",)),
     ("WebFetch", {"url": "https://docs.example.com/x"}, ("WebFetch(domain:docs.example.com)",)),
     ("Skill", {}, ("Skill",)),
+    ("mcp__github__create_issue", {}, ("mcp__github__create_issue",)),
 ]
 
 

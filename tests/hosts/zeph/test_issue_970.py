@@ -80,7 +80,7 @@ def test_an_agent_starts_those_that_it_lists(reading: str, keys: str, startable:
         except SpawnDenied as denied:
             assert denied.agent == name
             assert (denied.link, denied.reason) == ("a", "rule")
-            assert f"`a` may not start `{name}`" in str(denied)
+            assert f"`{name}` may not be started here: deny allowed_spawns (a at" in str(denied)
         else:
             found.append(name)
     assert found == startable
