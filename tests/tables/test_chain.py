@@ -211,7 +211,7 @@ def test_who_may_start_nobody_is_told_with_the_link_that_denies() -> None:
     assert (denied.value.link, denied.value.reason) == ("x", "depth")
     # Where no rule denies the start, since the host starts agents in another way.
     free = Attenuated({"x": _with(table("allow *"), bounds=Bounds(depth=0))})
-    with pytest.raises(SpawnDenied, match="its limit of depth is reached") as denied:
+    with pytest.raises(SpawnDenied, match="the limit of depth of `x` is reached") as denied:
         Chain.start("x", values.evolve(free, calls={"x": ("Other", {})})).spawn("x")
     assert denied.value.reason == "depth"
 

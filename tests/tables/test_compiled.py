@@ -260,8 +260,8 @@ def test_more_bytes_than_the_limit_are_refused(monkeypatch, tmp_path) -> None:
 def test_what_is_no_policy_path_or_content_is_said_to_be_none() -> None:
     with pytest.raises(TypeError, match=r"expected the path .* as `path`, found `5`"):
         load_compiled(5)  # type: ignore[arg-type]  # is refused
-    with pytest.raises(TypeError, match="expected the bytes of a compiled policy as `data`"):
-        compiled_from_json("{}")  # type: ignore[arg-type]  # is refused
+    with pytest.raises(TypeError, match="expected a compiled policy as `data`"):
+        compiled_from_json(5)  # type: ignore[arg-type]  # is refused
     with pytest.raises(TypeError, match="expected a workspace"):
         compiled_to_json({})  # type: ignore[arg-type]  # is refused
 
