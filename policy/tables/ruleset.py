@@ -147,7 +147,7 @@ class RuleSet:
         row = self._rows.get(name)
         if row is None:
             row = Row(self.lines(name), self.otherwise, name, self)
-            if len(self._rows) < limits.CACHED_NAMES or name in self.names:
+            if len(self._rows) < limits.CACHED_NAMES or (row.entries and name in self.names):
                 self._rows[name] = row
         return row
 

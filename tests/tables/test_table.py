@@ -675,3 +675,9 @@ def test_a_table_keeps_so_many_names_that_no_rule_gives(monkeypatch: pytest.Monk
         number < 5 for number in range(9)
     ]
     assert rules.row("Bash") is rules.row("Bash")
+
+
+def test_rows_that_look_at_no_argument_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CACHED_NAMES", 5)
+    rules = rule_set(Scope(tuple(Said(ALLOW, f"a{number}") for number in range(9))))
+    assert sum(rules.row(f"a{number}") is rules.row(f"a{number}") for number in range(9)) == 5
