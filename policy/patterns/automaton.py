@@ -109,15 +109,10 @@ class AutomatonState:
         self._nodes = nodes
         self.alive = bool(nodes)
         self._possible: frozenset[int] | None = None
-        first = forever = NO_MATCH
-        for node in nodes:
-            accept = node.accept
-            if accept < first:  # noqa: PLR1730  # `min` takes three times as long
-                first = accept
-            if accept < forever and node.loop is _NOTHING:
-                forever = accept  # such a loop keeps the match for every further character
-        self.first = first
-        self.forever = forever
+        self.first = min([node.accept for node in nodes], default=NO_MATCH)
+        # A loop for any text keeps the match for every further character.
+        kept = [node.accept for node in nodes if node.loop is _NOTHING]
+        self.forever = min(kept, default=NO_MATCH)
 
     @property
     def possible(self) -> frozenset[int]:
