@@ -130,6 +130,8 @@ def test_lines_keep_their_counterparts_around_one_that_is_added_moved_or_changed
     assert counterparts(lines, (*lines[:2], new, *lines[2:])) == {0: 0, 1: 1, 2: 3, 3: 4}
     assert counterparts(lines, (lines[3], *lines[:3])) == {0: 1, 1: 2, 2: 3}
     assert counterparts(lines, (*lines[:2], changed, lines[3])) == {0: 0, 1: 1, 3: 3}
+    many = lines[:1] * 300  # also of a line that stands there often
+    assert counterparts(many, (new, *many)) == {n: n + 1 for n in range(300)}
 
 
 _BASE = ("deny a*", "ask b*", "allow c*", "allow d*")
