@@ -681,3 +681,21 @@ def test_rows_that_look_at_no_argument_are_few(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(limits, "CACHED_NAMES", 5)
     rules = rule_set(Scope(tuple(Said(ALLOW, f"a{number}") for number in range(9))))
     assert sum(rules.row(f"a{number}") is rules.row(f"a{number}") for number in range(9)) == 5
+
+
+def test_an_argument_that_no_rule_looks_at_need_not_be_read() -> None:
+    for kind in (ArgumentKind.TEXT, ArgumentKind.PATH, ArgumentKind.URL, ArgumentKind.COMMAND):
+        dialect = Dialect("test", {"t": Argument(kind, ("x",))})
+        entry = Entry("t", ALLOW, Pattern.text("y"), field="n")
+        rules = Table.of(RuleSet((entry,), DENY, dialect))
+        for other in ({}, {"x": 5}, {"x": ""}):
+            assert rules.decide("t", {**other, "n": "y"}).reason is Reason.RULE
+            assert rules.decide("t", {**other, "n": "z"}).reason is Reason.DEFAULT
+
+
+def test_a_meet_hands_on_what_both_hand_on() -> None:
+    a, b = table("allow *"), table("allow Read", "allow Task")
+    handing = Table(a.use, b.use)
+    for one, other in ((a, handing), (handing, a), (handing, handing & b), (a, b)):
+        assert (one & other).delegated == one.delegated & other.delegated
+        assert (one & other).use == one.use & other.use
