@@ -33,11 +33,6 @@ class Obstacle:
     because: Because | None = None  # the rule that asks; None for every other kind
     text: str = ""  # what no rule can know, e.g. ``$(date)``; "" where rules may help
 
-    @property
-    def has_rules(self) -> bool:
-        """Whether rules that allow more may help."""
-        return self.because is None and not self.text
-
 
 @define
 class FrictionGroup:
@@ -98,7 +93,7 @@ def friction(
         if obstacle.text and (whole := remedy.rule_for_all_of(chain, record.tool, record.call)):
             obstacle, rules = Obstacle(obstacle.kind), (whole,)
         shared: list[tuple[str, str]] = []
-        if obstacle.has_rules:
+        if obstacle.because is None and not obstacle.text:
             # The rules of one group are of one program, or folder.
             for tool, begins in (remedy.stem(rule, dialect_of([chain.table])) for rule in rules):
                 shared.append((tool, begins.partition(" ")[0]))
@@ -119,7 +114,7 @@ def friction(
             group.calls += record.times
     for group, chain, members in groups.values():
         exact, group.rules = group.rules, ()
-        if group.obstacle.has_rules:
+        if group.obstacle.because is None and not group.obstacle.text:
             calls = [(each.tool, each.call) for each in members]
             _find_rules(group, chain, calls, exact, least)
     found = [group for group, *_ in groups.values()]

@@ -7,7 +7,7 @@ change no decision.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from policy.analysis.attribution import EditEffect, effects_of_edits
 from policy.analysis.diff import Diff, FileChange, Names, changed_files, diff_workspaces, paired
 from policy.analysis.edits import Edits, TextEdit
-from policy.analysis.lint import lint
+from policy.analysis.lint import Linted, lint
 from policy.analysis.reach.worklist import Chains, reach
 from policy.compare.compare import Known
 from policy.compare.tables import differences
-from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Source
@@ -29,7 +28,7 @@ from policy.files.trees import Tree
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace
 from policy.tables.chain import READINGS, SpawnDenied
-from policy.tables.table import Bounds, LinkedRules, Table
+from policy.tables.table import Bounds, Table
 
 if TYPE_CHECKING:
     from policy.analysis.reach.query import Excess
@@ -87,51 +86,20 @@ def _text(finding: Finding) -> str:
 Rule = tuple[str, Effect, Place]
 
 
-def changed_rules(old: Workspace, new: Workspace) -> tuple[list[Rule], list[Rule]]:
+def changed_rules(old: Linted, new: Linted) -> tuple[list[Rule], list[Rule]]:
     """Return the removed and the added rules; a rule that moved within its file is neither."""
-    written = [_written(workspace) for workspace in (old, new)]
+    sides: list[dict[object, list[Rule]]] = [{}, {}]
+    for side, linted in zip(sides, (old, new), strict=True):
+        for (place, rule), effect in linted.rules.items():
+            side.setdefault((place.file, rule, effect), []).append((rule, effect, place))
     gone, come = (
         sorted(
             (rule for key, rules in side.items() for rule in rules[len(other.get(key, ())) :]),
             key=lambda rule: (rule[2], rule[0]),
         )
-        for side, other in (written, written[::-1])
+        for side, other in (sides, sides[::-1])
     )
     return gone, come
-
-
-def _written(workspace: Workspace) -> Mapping[object, list[Rule]]:
-    """Return the rules that files of *workspace* hold, by file, text and effect."""
-    found: dict[tuple[Place, str], Effect] = {}
-    other: dict[tuple[Place, str], Effect] = {}  # further entries that a host makes of a rule
-    parts = (part for project in workspace.projects for part in _parts(project))
-    # Equal rule sets may stand in several places.
-    for rules in {id(part.rules): part.rules for part in parts}.values():
-        for entry in rules.entries:
-            # Rules that are built into the host have no place in a file.
-            if entry.place is not None and entry.rule and entry.place.file in workspace.files:
-                said = found if entry.reason is Reason.RULE else other
-                said.setdefault((entry.place, entry.rule), entry.effect)
-    for project in workspace.projects:
-        wrong = [each.place for each in project.findings if each.severity is Severity.ERROR]
-        lines = {(place.file, place.line) for place in wrong}
-        for one in project.written:
-            # A line with an error may have no effect.
-            if (one.place.file, one.place.line) not in lines:
-                found.setdefault((one.place, one.rule), one.effect)
-    alike: dict[object, list[Rule]] = {}
-    for (place, rule), effect in {**other, **found}.items():
-        alike.setdefault((place.file, rule, effect), []).append((rule, effect, place))
-    return alike
-
-
-def _parts(project: Project) -> Iterator[LinkedRules]:
-    """Yield what each agent declares, and what holds where chains start."""
-    tables = [entry.declared for entry in project.agents.values()]
-    readings = map(project.reading, READINGS)
-    tables += [reading.start(name).table for reading in readings for name in project.starts]
-    for table in tables:
-        yield from (*table.use.parts, *table.delegated.parts)
 
 
 # Edits that are taken back one by one.
@@ -338,16 +306,16 @@ def review(
 
         excess = exceeds(new, read_maximum(maximum), readings=readings)
     # Rules that decide nothing are left out: to find them takes longer than a diff.
-    was, now = (lint(*side, most=0).findings for side in zip(trees, workspaces, strict=True))
-    came = new_findings(was, now)
-    errors = [sum(each.severity is Severity.ERROR for each in some) for some in (now, came)]
+    was, now = (lint(*side, most=0) for side in zip(trees, workspaces, strict=True))
+    came = new_findings(was.findings, now.findings)
+    errors = [sum(e.severity is Severity.ERROR for e in some) for some in (now.findings, came)]
     report = DiffReport(
         trees[0].label,
         trees[1].label,
         diff,
         tuple(edits.all),
         tuple(effects_of_edits(diff, workspaces, edits, load)),
-        changed_rules(old, new),
+        changed_rules(was, now),
         old_names=trees[0].names if isinstance(trees[0], Overlay) else {},
         classes={each.title: each.tool_classes for each in (*old.projects, *new.projects)},
         grants=_grants(diff, old, new),

@@ -21,10 +21,16 @@ from policy.core.values import frozen
 from policy.files.opening import Overlay
 from policy.files.text import removal
 from policy.files.trees import Tree
+from policy.hosts.data import data_table
 from policy.hosts.notation.semantics import dialect_of
 from policy.hosts.project import Project
 from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.dialect import ArgumentKind
+
+# Programs that look at the files they are given, and have no subcommands.
+_WITHOUT_SUBCOMMANDS: Final = frozenset(
+    data_table("policy.analysis.lint", "commands")["tidy"]["without_subcommands"].split()
+)
 
 
 @frozen
@@ -111,12 +117,3 @@ def _patterns(tree: Tree, project: Project, least: int) -> Iterator[tuple[str, t
             if not rule or len(members) >= least:
                 places = sorted((spans[member] for member in members), key=lambda span: span.start)
                 yield rule, tuple(places)
-
-
-# Programs that look at the files they are given, and have no subcommands.
-_WITHOUT_SUBCOMMANDS: Final = frozenset(
-    "ava black checkstyle clang-format clang-tidy cppcheck ctest eslint flake8 gofmt golint"
-    " hadolint isort jasmine jest ktlint markdownlint mocha mypy nosetests phpcs phpstan phpunit"
-    " prettier psalm pycodestyle pylint pyright pytest rspec rubocop rustfmt scalafmt shellcheck"
-    " shfmt standardrb stylelint swiftlint tap tsc tslint xmllint yamllint".split()
-)

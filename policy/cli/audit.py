@@ -14,6 +14,7 @@ from policy.analysis.reach.audit import (
     Audit,
     GapGroup,
     ProjectAudit,
+    ReadingGap,
     access_by_mode,
     audit,
     gap_groups,
@@ -22,10 +23,11 @@ from policy.analysis.reach.audit import (
 from policy.analysis.reach.privileges import ToolAccess, by_class
 from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
-from policy.cli.report.access import CLASSES, NOTHING, RISKY, access_of, access_table, cell
+from policy.cli.report.access import CLASSES, NOTHING, access_of, access_table, cell
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.results import Result, path_prefix, result
 from policy.cli.report.words import (
+    HERE,
     because_text,
     by_severity,
     call,
@@ -39,7 +41,7 @@ from policy.cli.report.words import (
 )
 from policy.compare.witness import is_ordinary
 from policy.core.decision import Because, Reason
-from policy.core.effect import VERBS
+from policy.core.effect import VERBS, Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
 from policy.core.source import Span, quoted
@@ -59,8 +61,6 @@ _MOST_NAMES = 4  # of agents that share a row
 _MOST_FILES = 2  # that are named
 _SHORT = 16  # characters of a cell that is shown again below one that is equal
 
-_HERE = "(this folder)"
-
 # Lines of the first screen for few agents, and for more.
 _LINES = (45, 60)
 _FEW = 12
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Print the audit, and return the exit status."""
     found = load_here(options.path, Hosts.of(options), every=True)
     linted = lint(found.tree, found.workspace, most=_MOST_TRIED)
-    audited = evolve(audit(found.workspace), findings=linted.findings, rules=linted.rules)
+    audited = evolve(audit(found.workspace), findings=linted.findings, rules=len(linted.rules))
     audited = evolve(audited, suppressed=len(linted.suppressed))
     agents = [(project, agent) for project in audited.projects for agent in project.agents]
     own = sum(project.is_own(agent) for project, agent in agents)
@@ -115,8 +115,16 @@ def _gaps(audited: Audit, most: int | None) -> list[doc.Block]:
     """Return a sentence for each group of gaps, escalations first."""
     items: list[doc.Block] = []
     agents = [agent for project in audited.projects for agent in project.agents]
-    classes = [project.project.tool_classes for project in audited.projects]
-    harmful = {tool for some in classes for kind in RISKY for tool in some.get(kind, ())}
+    # The first tools of classes come before others, and calls that may do harm before the rest.
+    ranks: dict[str, tuple[bool, int, int]] = {}
+    for classes in (project.project.tool_classes for project in audited.projects):
+        for number, kind in enumerate(("run", "change", "network", "read")):
+            for place, tool in enumerate(classes.get(kind, ())):
+                ranks.setdefault(tool, (place > 0, number, place))
+
+    def order(gap: ReadingGap) -> tuple[bool, int, int]:
+        return ranks.get(gap.tool, (True, len(ranks), 0))
+
     for kind, (severity, which) in _GAPS.items():
         groups = gap_groups(agents, which)
         if most is not None:  # by calls that people would type, where there are any
@@ -125,29 +133,34 @@ def _gaps(audited: Audit, most: int | None) -> list[doc.Block]:
                 for group in groups
             )
             groups = [group for group in ordinary if group.gaps] or groups
-        # What is allowed comes before what is asked for, and harm before the rest.
-        groups.sort(key=lambda some: all(gap.tool not in harmful for gap in some.gaps))
+        groups = [evolve(some, gaps=tuple(sorted(some.gaps, key=order))) for some in groups]
+        groups.sort(key=lambda some: order(some.gaps[0]))
         groups.sort(key=lambda some: some.gaps[0].after.effect, reverse=True)
-        for group in groups:
-            gap = next((gap for gap in group.gaps if gap.after.because), group.gaps[0])
-            why: list[doc.Text] = [
-                (before, because_text(one, group.agents[0], 1))
-                for before, one in ((": ", gap.before), ("; enforced: ", gap.after))
-                if one.because or one.reason in _TELLING
-            ]
-            items.append(doc.Item((doc.Ink(kind, severity.value), "  ", _gap(group, most), *why)))
+        word = doc.Ink(kind, severity.value), "  "
+        items += [doc.Item((*word, _gap(group, most))) for group in groups]
     body = doc.listed(items, most and max(most - 2, _MOST_FILES))
     return [doc.Section("host and files disagree", body)] if items else []
 
 
+_DOES: Final = {Effect.ALLOW: "allows", Effect.ASK: "asks for", Effect.DENY: "denies"}
+
+
 def _gap(group: GapGroup, most: int | None = None) -> doc.Text:
-    """Return a sentence for one group: the agents, the calls, and both effects."""
-    gap = group.gaps[0]
-    below = (" below ", names(gap.below, None, "agent")) if gap.below else ""
-    calls = doc.joined((call(gap.tool, gap.call) for gap in group.gaps), most=most and 4)
-    real, declared = VERBS[gap.after.effect], VERBS[gap.before.effect]
-    who = names(group.agents, most and 3, "agent")
-    return (who, below, ": ", calls, f" {real} by the host, declared {declared}")
+    """Return a sentence for one group: the agents, the calls, and both effects with their rules."""
+    gap = next((gap for gap in group.gaps if gap.after.because), group.gaps[0])
+    below = (" started below ", names(group.below, most, "agent")) if group.below else ""
+    who = (names(group.agents, most and 3, "agent"), below, ": the host ")
+    calls = doc.joined((call(each.tool, each.call) for each in group.gaps), most=most and 4)
+    rules = {each.after.because for each in group.gaps}
+    by = ", " if not gap.after.because else " by " if len(rules) == 1 else ", some by "
+    told = [
+        (mark, because_text(one, group.agents[0], 1))
+        if one.because or one.reason in _TELLING
+        else ""
+        for mark, one in ((by, gap.after), (": ", gap.before))
+    ]
+    declared = "; declared" if gap.before.because else f"; declared {VERBS[gap.before.effect]}"
+    return (*who, _DOES[gap.after.effect], " ", calls, told[0], declared, told[1])
 
 
 def matrix(
@@ -346,7 +359,7 @@ def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
     for each in audited.projects:
         project = each.project
         grid = matrix(each, room, built_in=most is None or not several, risky=risky)
-        title = (project.root or _HERE) if len(hosts) == 1 else project.title
+        title = (project.root or HERE) if len(hosts) == 1 else project.title
         # Rows beyond the bound may belong to other agents.
         own = tuple(filter(each.is_own, each.agents))
         key = title if most is None else (grid, tuple(agent.name for agent in own))

@@ -15,6 +15,7 @@ from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, dumps, shape
 from policy.cli.report.terminal import terminal
 from policy.cli.report.words import (
+    SAID,
     because_text,
     call,
     chain_text,
@@ -27,7 +28,7 @@ from policy.core.decision import Clause, Decision, Does, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.source import quoted, visible
-from policy.core.values import TYPE_CHECKING, Final, evolve
+from policy.core.values import TYPE_CHECKING, evolve
 from policy.files.writing import file_errors
 from policy.tables.chain import READINGS
 
@@ -146,16 +147,13 @@ def _json(answer: CheckAnswer) -> Object:
 _OPTIONAL = frozenset("clauses confirm denied hint instead modes problem remedy starts".split())
 
 
-# A reading -> the label of the decision in it.
-_SAID: Final = {"attenuated": "declared", "enforced": "enforced"}
-
-
 def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     """Return an answer, with the lines of the rules of *found* behind it."""
     decision, chain, instead = answer.decision, answer.chain, answer.instead
     spans = found.spans(decision.because)
     rows: list[tuple[str, doc.Text]] = []
-    is_by_rule = decision.because and decision.reason is Reason.RULE and not answer.message
+    by_rule = decision.reason in {Reason.RULE, Reason.DEFAULT} and not answer.message
+    is_by_rule = decision.because and by_rule
     if not is_by_rule:
         rows.append(("why", _why_of(answer)))
     for number, because in enumerate(decision.because):
@@ -173,7 +171,7 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
         by_effect = {e: [mode for mode, got in modes if got is e] for e in reversed(Effect)}
         told = [(effect(e), f" in {quoted(some)}") for e, some in by_effect.items() if some]
         rows.append(("modes", doc.joined(told, "; ") if told else "the host has none"))
-    who = f"{chain_text(chain)} in {answer.project}, {_SAID[answer.reading]}"
+    who = f"{chain_text(chain)} in {answer.project}, {SAID[answer.reading]}"
     rows.append(("chain", who))
     if len(decision.links) > 1 and decision.effect is Effect.ASK:
         some = f"each of {quoted(decision.links)}; some hosts need every one of them to confirm"
@@ -190,9 +188,9 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
         rows.append(("note", f"starting `{agent}` must be confirmed first: {quoted(by)} asks"))
     head: list[doc.Text] = [effect(decision.effect), "  ", call(answer.tool, answer.call)]
     if instead is not None:
-        other = _SAID[next(reading for reading in READINGS if reading != answer.reading)]
+        other = SAID[next(reading for reading in READINGS if reading != answer.reading)]
         rows.append((other, because_text(instead, answer.agent)))
-        head += [f"  as {_SAID[answer.reading]}; ", effect(instead.effect), f" as {other}"]
+        head += [f"  as {SAID[answer.reading]}; ", effect(instead.effect), f" as {other}"]
     shown = [doc.Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
     return [doc.Item(tuple(head), (doc.Labelled(tuple(rows)), *shown))]
 

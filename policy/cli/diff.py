@@ -146,7 +146,7 @@ def _changing(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
             for some in (shown, groups)
         )
         left = doc.more(len(every - told), "edits")
-        left = left or doc.more(len(groups) - len(shown), "groups of these edits")
+        left = left or doc.more(len(groups) - len(shown), "changes that are declared only")
         if items:
             yield doc.Section(doc.Ink(title, role), (*items, *left))
         room = most and max(most - number, _LEAST)
@@ -170,7 +170,7 @@ def _not_changing(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
     for title, is_idle in ((together, False), ("without effect", True)):
         edits = [edit for edit in report.others if (edit in report.idle) is is_idle]
         many = most is not None and len(edits) > most
-        files = doc.grouped(edits, (lambda edit: edit.place.file) if many else id)
+        files = doc.grouped(edits, (lambda edit: edit.place.file) if many else _texts)
         items = [doc.Item(edit_text(report, *some)) for some in files]
         if items:
             yield doc.Section(title, doc.listed(items, most, "files"), folded=True)
@@ -179,11 +179,11 @@ def _not_changing(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
 def _starts(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
     """Yield a section for each project with agents that are started otherwise."""
     for project, edges in report.spawns.items():
-        first = edges[: most and 2 * most]
-        graph = doc.edges_grid(doc.Edge(*edge) for edge in first)
-        left = doc.more(len(edges) - len(first), "starts")
+        graph = doc.edges_grid((doc.Edge(*edge) for edge in edges), most)
+        left = doc.more(len(graph.rows) - len(graph.rows[:most]))
         title = f"agents of {project} that are started otherwise"
-        yield doc.Section(title, (graph, *left), folded=True)
+        shown = doc.Grid(graph.heads, graph.rows[:most])
+        yield doc.Section(title, (shown, *left), folded=True)
 
 
 def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[doc.Block]:
@@ -275,12 +275,16 @@ def _side_name(name: str) -> str:
     return name[:12] if is_hash else name
 
 
+def _texts(edit: TextEdit) -> tuple[str | None, ...]:
+    """Return the texts that an edit removes and adds."""
+    return tuple(span.text if span else None for span in (edit.removed, edit.added))
+
+
 def _alike(report: DiffReport, effects: Iterable[EditEffect]) -> list[list[EditEffect]]:
     """Return *effects* in groups: the same edit in several files, with the same changes."""
 
     def key(effect: EditEffect) -> object:
-        spans = [(edit.removed, edit.added) for edit in effect.edits]
-        texts = tuple(span and span.text for pair in spans for span in pair)
+        texts = tuple(map(_texts, effect.edits))
         rows = change_rows(effect, report.classes)
         return texts or effect, *((row.widened, row.kind, row.words, row.subject) for row in rows)
 
@@ -305,7 +309,7 @@ def _effects_item(
     marks = tuple({"agent": row.agents, "class": [CLASSES[row.kind]]} for row in shown)
     body: list[doc.Block] = [doc.Grid(("", "", "", ""), cells, marks)]
     body += doc.more(len(rows) - len(shown), "kinds of changes")
-    may = [block for row in rows if (block := _may(report, row))]
+    may = [block for row in shown if (block := _may(report, row))]
     body += may[: most and 1]
     if most is None:
         items = tuple(_detail(change) for change in effect.changes)

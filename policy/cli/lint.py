@@ -43,7 +43,7 @@ _KNOWN = "in the baseline"
 
 def _summary(report: Linted) -> str:
     """Return a summary on one line."""
-    held = f" with {count(report.rules, 'rule')}" if report.rules else ""
+    held = f" with {count(len(report.rules), 'rule')}" if report.rules else ""
     parts = [findings_summary(report.findings), f"{count(report.read, 'file')}{held} read"]
     fixable = sum(bool(finding.edits) for finding in report.findings)
     numbers = ((fixable, "can be fixed with --fix"), (len(report.suppressed), "suppressed"))
@@ -205,7 +205,8 @@ def _blocks(report: Linted, most: int | None) -> list[Block]:
 def _json(report: Linted) -> Object:
     totals = Counter(finding.severity.value for finding in report.findings)
     return {
-        **shape(report),
+        **shape(evolve(report, rules={})),
+        "rules": len(report.rules),
         "suppressed": [{**shape(one), "suppression": reason} for one, reason in report.suppressed],
         "totals": {word: totals[word] for word in ("error", "warning", "note")},
     }

@@ -13,6 +13,8 @@ from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.words import (
+    HERE,
+    SAID,
     because_text,
     call,
     call_text,
@@ -21,6 +23,7 @@ from policy.cli.report.words import (
     effect,
     explained,
     names,
+    reasons,
     rule,
 )
 from policy.core.values import evolve
@@ -28,7 +31,8 @@ from policy.language.parse import parse_matcher
 from policy.tables.chain import READINGS
 
 _MOST = 40
-_MOST_NAMES = 6
+_MOST_NAMES = 3
+_LINES = 60  # of the first screen
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -47,6 +51,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         partial(as_json, text, found),
         partial(blocks, text, found, without=options.without),
         _MOST,
+        lines=_LINES,
     )
     publish(report, options, console)
     if console.unreadable(workspace.findings):
@@ -61,22 +66,27 @@ def blocks(
     can = {(each.project, each.agent) for each in answer.answers}
     cannot = {(each.project, each.agent) for each in answer.refused} - can
     who = f"{len(can):,} of {count(len(can) + len(cannot), 'agent')}" if can else "no agent"
-    told = f"{who} can make a call of `{matcher}`"
-    found: list[doc.Block] = [doc.Paragraph(told, "strong")]
-    heads: tuple[str, ...] = ("", "agents", "call", "why")
-    rows = _granted(answer, most)
+    told: doc.Text = f"{who} can make a call of `{matcher}`"
+    heads = ["project", "", "agents", "call", "why"]
+    rows = [*_granted(answer, most)]
     if without or not answer.answers:
-        heads, rows = ("cannot", "call", "why"), _refused(answer, most)
-    told_once = _in_projects(rows) if most else list(rows)
-    if len({each.project for each in (*answer.answers, *answer.refused)}) > 1:
-        heads = ("project", *heads)
-    else:
-        told_once = [row[1:] for row in told_once]
-    found += [doc.Grid(heads, tuple(told_once[:most]))] if told_once else []
-    found += doc.more(len(told_once) - len(told_once[:most]))
+        heads, rows = ["project", "cannot", "call", "why"], [*_refused(answer, most)]
+    columns = [*range(len(heads))]
+    if len({row[-2] for row in rows}) == 1 and not without and answer.answers:
+        told = (told, ", such as ", rows[0][-2])
+        columns.remove(len(heads) - 2)
+    if len({each.project for each in (*answer.answers, *answer.refused)}) == 1:
+        columns.remove(0)
+    if most is not None:
+        rows = _in_projects(rows)
+    found: list[doc.Block] = [doc.Paragraph(told, "strong")]
+    if rows:
+        shown = tuple(tuple(row[column] for column in columns) for row in rows[:most])
+        found.append(doc.Grid(tuple(heads[column] for column in columns), shown))
+    found += doc.more(len(rows) - len(rows[:most]))
     if not answer.exact:
-        told = f"not exact: others may as well ({'; '.join(answer.why)})"
-        found.append(doc.Paragraph(told, "warning"))
+        why = f"not exact: others may as well ({reasons(answer.why)})"
+        found.append(doc.Paragraph(why, "warning"))
     return found
 
 
@@ -87,34 +97,34 @@ def _in_projects(rows: Iterable[tuple[doc.Text, ...]]) -> list[tuple[doc.Text, .
         told = (each for text in row[1:] for each in doc.pieces(text))
         return tuple(each for each in told if isinstance(each, str) or each.role != "file")
 
-    return [
-        (names((doc.unstyled(row[0]) for row in some), 2, "project"), *some[0][1:])
-        for some in doc.grouped(rows, key)
-    ]
+    groups = doc.grouped(rows, key)
+    titles = [[doc.unstyled(row[0]) for row in some] for some in groups]
+    if len({title.partition("@")[0] for some in titles for title in some}) == 1:
+        titles = [[title.partition("@")[2] or HERE for title in some] for some in titles]
+    named = [names(some, 2, "project") for some in titles]
+    return [(title, *some[0][1:]) for title, some in zip(named, groups, strict=True)]
 
 
 def _rows(
-    answers: Iterable[Answer], is_one: Callable[[Answer], object], key: Callable[[Answer], object]
+    answers: Iterable[Answer], key: Callable[[Answer], object]
 ) -> list[tuple[str, list[Answer]]]:
-    """Return *answers* in rows by *key*, each with a note if it holds in one reading only.
-
-    Two answers with the same value of *is_one*, one of each reading, hold in both.
-    """
-    once = [
-        ("" if others else f" ({first.reading} only)", first)
-        for first, *others in doc.grouped(answers, is_one)
-    ]
+    """Return what the host enforces in rows by *key*, each with a note on what is declared."""
+    once: list[tuple[str, Answer]] = []
+    for *declared, real in doc.grouped(answers, lambda one: (one.project, one.agent)):
+        note = f"; declared: {declared[0].effect}" if declared else f" ({SAID[real.reading]} only)"
+        is_one = declared and declared[0].effect is real.effect
+        once.append(("" if is_one else note, real))
     rows = doc.grouped(once, lambda row: (row[0], row[1].project, key(row[1])))
     return [(row[0][0], [answer for _, answer in row]) for row in rows]
 
 
 def _granted(found: Query, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
     """Yield a row for the answers with one deciding rule; without a bound one for each chain."""
-    rows = _rows(
-        found.answers,
-        lambda one: (one.project, one.chain, one.tool, str(one.call), one.effect),
-        lambda one: (one.effect, _because(one), one.chain if most is None else ()),
-    )
+
+    def key(one: Answer) -> object:
+        return one.effect, _because(one), one.chain if most is None else ()
+
+    rows = _rows(found.answers, key)
     for note, members in sorted(rows, key=lambda row: row[1][0].effect, reverse=True):
         first = members[0]
         agents: doc.Text = doc.Ink(chain_text(first.chain), "agent")
@@ -122,7 +132,7 @@ def _granted(found: Query, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
             agents = names((one.agent for one in members), most and _MOST_NAMES, "agent")
         why = because_text(first.decision, first.agent) if first.decision is not None else ""
         named = call(first.tool, first.call)
-        yield first.project, effect(first.effect), (agents, note), named, why
+        yield first.project, effect(first.effect), agents, named, (why, note)
 
 
 def _because(one: Answer) -> object:
@@ -140,7 +150,7 @@ def _refused(found: Query, most: int | None) -> Iterator[tuple[doc.Text, ...]]:
         reason = _because(one) if own or one.because else _why([one])
         return reason, "" if one.is_unreached else call_text(one.tool, one.call)
 
-    for note, members in _rows(found.refused, lambda one: (one.project, one.agent), key):
+    for note, members in _rows(found.refused, key):
         one = members[0]
         rules = doc.joined(map(rule, one.because), "; ")
         yield (

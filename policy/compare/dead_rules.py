@@ -509,12 +509,14 @@ class Trials:
             yield Lookup(zip(rows, links, strict=True), "")
 
     def _one_call(self, rule: RuleInTable, sides: list[list[RuleSet]]) -> Difference | None:
-        """Return the difference for a call of *rule* with `x` in its gaps; None without one."""
+        """Return the difference for a call of *rule*; None without one."""
         entry = rule.entries[0]
         if entry.field or entry.pattern is None or is_glob(entry.tool):
             return None
-        tool, text = self._dialect.canonical(entry.tool), freeze(entry.pattern, "x")
+        tool = self._dialect.canonical(entry.tool)
         shape = CallShape(self._dialect, self._dialect.argument(tool))
+        word = "app.py" if shape.argument.kind is ArgumentKind.PATH else "build"
+        text = freeze(entry.pattern, word)
         if not shape.domain.holds(text):
             return None
         call = shape.call(text)

@@ -196,4 +196,4 @@ def test_an_escalation_says_below_which_agent_it_is() -> None:
     assert {below[0] for _, below, _ in found} == {"mid"}
     assert all({*below} <= {*chain[1:-1]} for _, below, chain in found)
     shown = terminal(blocks(audit(load_tree(tree)), 60), PageLayout(400))
-    assert " below mid: Grep(src/app.py) allowed by the host" in shown
+    assert " started below mid: the host allows Grep(src/app.py)" in shown

@@ -11,6 +11,7 @@ import pytest
 from policy.analysis.attribution import effects_of_edits
 from policy.analysis.diff import Diff, changed_files, diff_workspaces
 from policy.analysis.edits import Edits
+from policy.analysis.lint import lint
 from policy.analysis.review import (
     DiffReport,
     Rule,
@@ -51,7 +52,7 @@ def reviewed(before: dict[str, str], after: dict[str, str]) -> Reviewed:
     diff = diff_workspaces(old, new, files=changed_files((trees[0], old), (trees[1], new)))
     edits = Edits(*trees, diff.files)
     effects = effects_of_edits(diff, (old, new), edits, load_tree)
-    rules = changed_rules(old, new)
+    rules = changed_rules(*(lint(*side, most=0) for side in zip(trees, (old, new), strict=True)))
     found = DiffReport("", "", diff, tuple(edits.all), tuple(effects), rules)
     idle = without_effect(found.others, edits, new, load_tree)
     told = {edit: unstyled(edit_text(found, edit)).rpartition("  ")[0] for edit in found.others}
@@ -143,7 +144,8 @@ def test_a_rule_has_the_effect_that_it_is_written_with(effect: str) -> None:
         {".claude/settings.json": json.dumps({"permissions": {effect: rules}})}
         for rules in (["Edit(.env)"], [])
     )
-    gone, _ = changed_rules(*(load_tree(Memory(files)) for files in (before, after)))
+    trees = [Memory(files) for files in (before, after)]
+    gone, _ = changed_rules(*(lint(tree, load_tree(tree), most=0) for tree in trees))
     assert [(rule, str(said)) for rule, said, _ in gone] == [("Edit(.env)", effect)]
 
 
@@ -182,7 +184,7 @@ def test_edges_that_come_and_go_are_reported_for_graphs_that_changed_alone() -> 
 def test_a_graph_is_a_list_of_who_starts_whom_in_a_comment() -> None:
     edges = (Edge("main", "a", "added"), Edge("b", "a", "added"), Edge("main", "x`\n# y"))
     assert markdown([edges_grid(edges)]).splitlines() == [
-        "- main →  a (added), x\\`\\\\n\\# y",
+        "- main →  a (added); x\\`\\\\n\\# y",
         "- b →  a (added)",
     ]
 
@@ -225,7 +227,8 @@ def test_a_comment_is_never_longer_than_a_forge_takes(length, total) -> None:
     edits = Edits(*trees, files)
     effects = effects_of_edits(diff, (old, new), edits, load_tree)
     found = DiffReport(
-        "a", "b", diff, tuple(edits.all), tuple(effects), changed_rules(old, new),
+        "a", "b", diff, tuple(edits.all), tuple(effects),
+        changed_rules(*(lint(*side, most=0) for side in zip(trees, (old, new), strict=True))),
         spawns=spawn_changes(old, new),
     )  # fmt: skip
     text = report_markdown(Report("", dict, lambda most: blocks(found, most), 40), 40)

@@ -6,7 +6,7 @@ files, commands and tables, which are the same for every host.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain as chained
 
@@ -28,11 +28,13 @@ from policy.analysis.lint.suppression import (
     suppressions,
     without_known,
 )
+from policy.core.decision import Reason
+from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.source import Place, Source
-from policy.core.values import frozen
+from policy.core.values import field, frozen
 from policy.files.opening import name_for_rules, near_name
 from policy.files.trees import Tree
 from policy.hosts.workspace import Workspace
@@ -46,7 +48,8 @@ class Linted:
 
     findings: tuple[Finding, ...]  # in the order of the files
     suppressed: tuple[tuple[Finding, str], ...]  # each with the reason
-    rules: int  # how many rules the files hold
+    # The place and the text of each rule in the files -> its effect.
+    rules: Mapping[tuple[Place, str], Effect] = field(repr=False)
     label: str  # of the tree
     unread: tuple[str, ...]  # the files that no front end reads
     read: int  # the number of files that were read
@@ -89,13 +92,10 @@ def lint(tree: Tree, workspace: Workspace, *, most: int | None = None) -> Linted
             by += suppressions(source)
     left, taken = suppressed(dict.fromkeys(found), by)
     left.sort(key=lambda finding: (finding.place, finding.code))
-    rules: set[tuple[Place, str]] = set()
-    for positions in projects:
-        rules |= {*positions.lines, *((r.place, r.rule) for r in positions.project.written)}
     return Linted(
         tuple(map(without_secrets, left)),
         tuple((without_secrets(finding), reason) for finding, reason in taken),
-        sum(place.file in workspace.files for place, _ in rules),
+        {rule: e for rule, e in _effects(projects).items() if rule[0].file in workspace.files},
         workspace.label,
         tuple(file.path for file in workspace.unread),
         len(workspace.files),
@@ -127,6 +127,19 @@ def _about_files(
         beside = wanted.endswith(".md") and wanted.split("/")[1] in path.split("/")
         if wanted and (not beside or source.text.removeprefix("\ufeff").startswith("---")):
             yield find("name-not-read", file=path, name=path.rpartition("/")[2], wanted=wanted)
+
+
+def _effects(projects: Iterable[Positions]) -> dict[tuple[Place, str], Effect]:
+    """Return the effect of each rule, by its place and its text."""
+    found: dict[tuple[Place, str], Effect] = {}
+    for positions in projects:
+        for line, entries in positions.lines.items():
+            # A host may make further entries of a rule.
+            own = next((e for e in entries if e.reason is Reason.RULE), entries[0])
+            found.setdefault(line, own.effect)
+        for rule in positions.project.written:
+            found.setdefault((rule.place, rule.rule), rule.effect)
+    return found
 
 
 def _about_rules(positions: Positions) -> Iterator[Finding]:

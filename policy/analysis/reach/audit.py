@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from functools import partial
+from itertools import chain as chained
 from typing import Final
 
 from policy.analysis.reach.chains import ComparedChains
@@ -44,9 +45,8 @@ class ReadingGap(Difference):
 
     @property
     def below(self) -> tuple[str, ...]:
-        """The agents whose rules decide, but for the first and the last of the chain."""
-        links = dict.fromkeys((*self.before.links, *self.after.links))
-        return tuple(link for link in links if link in self.chain[1:-1])
+        """The agents whose declared rules decide, but for the first and the last of the chain."""
+        return tuple(link for link in self.before.links if link in self.chain[1:-1])
 
 
 class Gaps:
@@ -87,8 +87,7 @@ class AgentAudit:
     dead_letters: tuple[ReadingGap, ...]  # calls that the files grant and the host denies
     # The agents it can start, as declared and as enforced.
     spawns: tuple[tuple[str, ...], tuple[str, ...]]
-    # Reading -> the most that it may do by tool. `MostGranted.position` counts these positions; the
-    # next number stands for chains that were not followed.
+    # Reading -> the most that it may do by tool.
     most: Mapping[str, tuple[AtMost, ...]] = field(eq=False, repr=False)
     why: tuple[str, ...] = ()  # why there may be more gaps; empty if there are none
     bounds: Bounds = Bounds()  # the limits that its own definition states
@@ -219,30 +218,35 @@ def _most(
 
 @frozen
 class GapGroup:
-    """Gaps with equal effects, agents, deciding agents between (`ReadingGap.below`) and rules."""
+    """Gaps of some agents with equal effects and equal rules, which may stand in several places."""
 
     agents: tuple[str, ...]
-    gaps: tuple[ReadingGap, ...]
+    gaps: tuple[ReadingGap, ...]  # one for each call
+    below: tuple[str, ...]  # whose rules decide (`ReadingGap.below`), where all are below others
 
 
 def gap_groups(agents: Iterable[AgentAudit], which: str) -> list[GapGroup]:
     """Return the gaps of *agents* in groups; *which* is ``escalations`` or ``dead_letters``."""
-    once: dict[Hashable, dict[str, ReadingGap]] = {}
+    calls: dict[Hashable, list[tuple[str, ReadingGap]]] = {}
     for agent in agents:
         for gap in getattr(agent, which):
-            key = (gap.tool, str(gap.call), gap.effects, _why(gap), gap.below)
-            once.setdefault(key, {}).setdefault(agent.name, gap)
-    groups: dict[Hashable, tuple[tuple[str, ...], list[ReadingGap]]] = {}
-    for members in once.values():
-        gap, who = next(iter(members.values())), tuple(members)
-        shared = (who, gap.effects, _why(gap), gap.below)
-        groups.setdefault(shared, (who, []))[1].append(gap)
-    return [GapGroup(who, tuple(gaps)) for who, gaps in groups.values()]
+            key = (gap.tool, str(gap.call), gap.effects, _why(gap))
+            calls.setdefault(key, []).append((agent.name, gap))
+    groups: dict[tuple[object, ...], list[list[tuple[str, ReadingGap]]]] = {}
+    for members in calls.values():
+        who, gap = tuple(dict.fromkeys(name for name, _ in members)), members[0][1]
+        groups.setdefault((who, gap.effects, _why(gap)), []).append(members)
+    found = []
+    for alike in groups.values():
+        who, links = zip(*((name, gap.below) for name, gap in alike[0]), strict=True)
+        below = dict.fromkeys(chained.from_iterable(links if all(links) else ()))
+        gaps = tuple(members[0][1] for members in alike)
+        found.append(GapGroup(tuple(dict.fromkeys(who)), gaps, tuple(below)))
+    return found
 
 
 def _why(gap: ReadingGap) -> Hashable:
     """Return the declared rules that decide, or the reason and the links; but not the last link."""
     declared = gap.before
-    rules = tuple((one.rule, one.place) for one in declared.because)
     others = tuple(link for link in declared.links if link != gap.chain[-1])
-    return rules or (declared.reason, others)
+    return tuple(one.rule for one in declared.because) or (declared.reason, others)

@@ -4,7 +4,7 @@ Each position is a meet of rule sets. For each pattern in their rules, the grant
 effect that calls get at some position, if no narrower pattern matches them. A pattern is left out
 if it gets the same effect as the next wider patterns: ``git push *`` within ``git *``, both
 allowed. Where two patterns overlap and neither contains the other, a call that both match may get
-either effect; the greater one is reported, as inexact.
+either effect; the greater one is reported. Rules about further arguments are left out.
 """
 
 from __future__ import annotations
@@ -27,12 +27,7 @@ from policy.tables.dialect import relative_path
 from policy.tables.row import Row
 from policy.tables.table import Lookup, Table
 
-# Why a result is not exact.
-MANY_PATTERNS = "there are more patterns than are taken together"
-OTHER_ARGUMENTS = "some rules look at further arguments"
-OVERLAPPING = "patterns overlap whose effects differ"
-
-# Patterns of one tool that are compared with each other.
+# The most patterns of one tool that are compared with each other.
 _PATTERNS = 150
 
 
@@ -42,7 +37,6 @@ class MostGranted:
 
     effect: Effect
     rule: str  # that matches the calls; "" stands for calls that no pattern matches
-    position: int  # the number of the first position with this effect
     reason: Reason | None = None  # of the default, if that decides
     written: bool = False  # whether a file has `rule` in these words
     # The patterns that match the calls; empty for calls that no pattern matches.
@@ -57,7 +51,6 @@ class AtMost:
     glob: str  # the glob that the tool stands for, or ""
     # The narrowest grant that matches a call applies; the last is for calls that no other matches.
     grants: tuple[MostGranted, ...]
-    why: tuple[str, ...] = ()  # why the grants are not exact; empty if they are
 
 
 # A row -> a key of its words; a tool and its rows at all positions -> the most that they grant.
@@ -76,14 +69,14 @@ def at_most(positions: Sequence[Table], known: KnownGrants | None = None) -> tup
         for tool, glob in _tools_of(table):
             tools.setdefault(tool, glob)
     for tool, glob in tools.items():
-        # Equal positions -> the number and the lookup of the first.
-        firsts: dict[object, tuple[int, Lookup]] = {}
-        for number, table in enumerate(positions):
+        # Equal positions -> the lookup of the first.
+        firsts: dict[object, Lookup] = {}
+        for table in positions:
             lookup = table.lookup(tool)
             reason = None if lookup.constant is None else lookup.constant.reason
             rows = tuple([known.get(row) or _words(row, known) for row, _ in lookup.rows])
-            firsts.setdefault((lookup.floor, reason, rows), (number, lookup))
-        key = tool, glob, tuple([(number, said) for said, (number, _) in firsts.items()])
+            firsts.setdefault((lookup.floor, reason, rows), lookup)
+        key = tool, glob, tuple(firsts)
         if key not in known:
             known[key] = _Tool(tool, firsts.values()).at_most(glob)
         found.append(known[key])
@@ -162,32 +155,25 @@ _Order = dict[Pattern, int]
 
 
 class _Tool:
-    """One tool at the positions of an agent that differ, by number."""
+    """One tool at the positions of an agent that differ."""
 
-    def __init__(self, tool: str, positions: Iterable[tuple[int, Lookup]]) -> None:
+    def __init__(self, tool: str, positions: Iterable[Lookup]) -> None:
         self._tool = tool
-        self._why: dict[str, None] = {}
         # Pattern -> the first rule that has it.
         self._rules: dict[Pattern, str] = {}
         self._positions = [
-            (number, lookup, [(row, self._order(row)) for row, _ in lookup.rows])
-            for number, lookup in positions
+            (lookup, [(row, self._order(row)) for row, _ in lookup.rows]) for lookup in positions
         ]
-        self._wider: _Wider = {}
-        if len(self._rules) > _PATTERNS or len({pattern.kind for pattern in self._rules}) > 1:
-            self._why[MANY_PATTERNS] = None  # no pattern is compared with another
-        else:
-            self._wider = _wider_ones(tuple(self._rules))
+        is_few = len(self._rules) <= _PATTERNS and len({each.kind for each in self._rules}) < 2
+        self._wider = _wider_ones(tuple(self._rules)) if is_few else {}
 
     def _order(self, row: Row) -> _Order:
         found: _Order = {}
         for place, entry in enumerate(row.entries):
-            if entry.field:
-                self._why[OTHER_ARGUMENTS] = None
-            elif entry.pattern is not None and not (
-                entry.effect is Effect.ALLOW
-                and why_no_command(entry, self._tool, row.ruleset.dialect)
-            ):
+            if entry.field or entry.pattern is None:
+                continue
+            allows = entry.effect is Effect.ALLOW
+            if not (allows and why_no_command(entry, self._tool, row.ruleset.dialect)):
                 found.setdefault(entry.pattern, place)
                 self._rules.setdefault(entry.pattern, entry.rule)
         return found
@@ -215,7 +201,7 @@ class _Tool:
             known = grants.get((new.effect, name), new)
             grants[new.effect, name] = values.evolve(known, patterns=(*known.patterns, pattern))
         ranked = sorted(grants.values(), key=lambda grant: grant.effect, reverse=True)
-        return AtMost(self._tool, glob, (*ranked, rest), tuple(self._why))
+        return AtMost(self._tool, glob, (*ranked, rest))
 
     def _differs(
         self, pattern: Pattern, best: Mapping[Pattern, MostGranted], rest: MostGranted
@@ -230,7 +216,7 @@ class _Tool:
     def _best(self, pattern: Pattern | None) -> MostGranted:
         """Return the grant of calls whose narrowest pattern is *pattern*; None is no pattern."""
         grants = []
-        for number, lookup, rows in self._positions:
+        for lookup, rows in self._positions:
             outcomes: list[tuple[Effect, Reason | None]] = [(lookup.floor, None)]
             if lookup.constant is not None:
                 outcomes = [(lookup.constant.effect, lookup.constant.reason)]
@@ -239,7 +225,7 @@ class _Tool:
                 self._row_outcome(row, order, pattern, is_met=is_met) for row, order in rows
             ]
             effect, reason = min(outcomes, key=lambda pair: pair[0])
-            grants.append(MostGranted(effect, "", number, reason))
+            grants.append(MostGranted(effect, "", reason))
         return max(grants, key=lambda grant: grant.effect)
 
     def _row_outcome(
@@ -256,20 +242,19 @@ class _Tool:
         wider = (pattern, *self._wider.get(pattern, ()))
         end = min((order[each] for each in wider if each in order), default=len(row.entries))
         effect, reason = (row.entries[end].effect, None) if end < len(row.entries) else default
-        greatest = effect
-        for other, place in order.items() if self._wider else ():
+        for other, place in order.items() if is_met else ():
             if place >= end:
                 break
             earlier = row.entries[place].effect
-            if earlier is not effect and self._overlaps(pattern, other):
-                self._why[OVERLAPPING] = None
-                greatest = max(greatest, earlier) if is_met else effect
-        return greatest, reason if greatest is effect else None
+            if earlier > effect and self._overlaps(pattern, other):
+                effect, reason = earlier, None
+        return effect, reason
 
     def _overlaps(self, one: Pattern, other: Pattern) -> bool:
         """Return whether some texts match both patterns, and others match each of them alone."""
         # A pattern without wildcards cannot: another contains it, or shares nothing with it.
-        if one.exact or other.exact or one in self._wider[other] or other in self._wider[one]:
+        wider = self._wider
+        if not wider or one.exact or other.exact or one in wider[other] or other in wider[one]:
             return False
         return _may_meet(one, other)
 

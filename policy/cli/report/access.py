@@ -9,7 +9,7 @@ from policy.analysis.reach.audit import AgentAudit
 from policy.analysis.reach.privileges import ANY_OTHER, SOME, ToolAccess, tool_access
 from policy.cli.report import document as doc
 from policy.cli.report.terminal import clipped
-from policy.cli.report.words import sentences
+from policy.cli.report.words import count, sentences
 from policy.core import expressions as re
 from policy.core.values import evolve
 from policy.tables.chain import READINGS
@@ -53,7 +53,7 @@ def cell(kind: str, tools: Sequence[ToolAccess], risky: Collection[str] = ()) ->
     shown = [tool for tool in tools if _allowed(tool) and tool.name not in _LISTING]
     by = [tool.name for tool in shown if not {*within} <= {*tool.denied}]
     unless: list[doc.Text] = [" but ", _listed(within, _MOST_DENIED)] if within else []
-    unless += [" (", _listed(by), ": also those)"] if within and by else []
+    unless += [" (also those with ", _listed(by), ")"] if within and by else []
     if "any" in allowed:
         role = "warning" if kind in RISKY else "allow"
         return (doc.Ink("any", role), *unless, mark)
@@ -89,10 +89,11 @@ def _names(tools: Sequence[ToolAccess]) -> doc.Text:
         return (doc.Ink("any", "warning"), mark)
     if not names:
         return doc.Ink("?", "ask") if mark else NOTHING
-    if len(names) > _MOST:
+    if len(names) > _MOST or any(len(name) > _LONGEST for name in names):
         servers = sum("__" in name for name in names)
-        of_servers = f"{servers} of MCP, " if servers else ""
-        names = [f"{of_servers}{len(names) - servers} tools"]
+        others = len(names) - servers
+        names = [f"{servers} of MCP"] if servers else []
+        names += [count(others, "tool")] if others else []
     return (_listed(names, roles=dict.fromkeys(names, "allow")), mark)
 
 

@@ -88,12 +88,12 @@ class ChangeRow:
     def phrase(self) -> Text:
         """The phrase for what the calls do, e.g. "run git …"."""
         verb, anything = sentences()["phrases"][self.kind]
+        used = [*dict.fromkeys(tool for tool, _ in self.calls)]
+        only = f" with {quoted(used, 2)}" if self.is_of_further_tool else ""
         if self.subject:
             is_command = self.kind == "run"
             told = re.sub(r"(?::| )\*$", " …", self.subject) if is_command else self.subject
-            return (f"{verb} ", Ink(told, "rule"))
-        used = [*dict.fromkeys(tool for tool, _ in self.calls)]
-        only = f" with {quoted(used, 2)}" if self.is_of_further_tool else ""
+            return (f"{verb} ", Ink(told, "rule"), only)
         return f"{verb} {anything}{only}"
 
     @property
@@ -114,10 +114,9 @@ class ChangeRow:
                 continue
             seen |= {key, tool}
             is_long = most is not None and len(self.subject) > _LONG
-            if isinstance(command, str) and not self.is_of_further_tool:
-                shown.append(
-                    Ink(command.replace(self.subject, "…") if is_long else command, "code")
-                )
+            if isinstance(command, str):
+                told = command.replace(self.subject, "…") if is_long else command
+                shown += [Ink(told, "code")] if told != "…" else []
             else:
                 is_told = (shown and most) or (is_long and self.subject in called.values())
                 shown.append(call(tool, {} if is_told else called))

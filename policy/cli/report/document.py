@@ -165,17 +165,19 @@ class Edge:
     role: str = ""
 
 
-def edges_grid(edges: Iterable[Edge]) -> Grid:
-    """Return a table of parents and children; parents with the same children share a row."""
-    children: dict[str, list[Text]] = {}
-    for edge in edges:
-        note = f" ({edge.role})" if edge.role else ""
-        name = "itself" if edge.child == edge.parent else edge.child
-        children.setdefault(edge.parent, []).append((Ink(name), note))
+def edges_grid(edges: Iterable[Edge], most: int | None = None) -> Grid:
+    """Return a table of parents and at most *most* children; equal ones share a row."""
+    by_parent = grouped(edges, lambda edge: edge.parent)
     rows: list[tuple[Text, ...]] = []
-    for alike in grouped(children.items(), lambda row: str(row[1])):
-        parents = joined(Ink(parent or "(start)") for parent, _ in alike)
-        rows.append((parents, ("→  ", joined(alike[0][1]))))
+    for alike in grouped(by_parent, lambda some: tuple((edge.child, edge.role) for edge in some)):
+        parents = [some[0].parent for some in alike]
+        told = []
+        for some in grouped(alike[0], lambda edge: edge.role):
+            named = ("itself" if parents == [edge.child] else edge.child for edge in some)
+            note = f" ({some[0].role})" if some[0].role else ""
+            told.append((joined(map(Ink, named), most=most), note))
+        starting = joined((Ink(parent or "(start)") for parent in parents), most=most)
+        rows.append((starting, ("→  ", joined(told, "; "))))
     return Grid(("", ""), tuple(rows))
 
 

@@ -163,7 +163,7 @@ def _broken(text: str, first: int, rest: int) -> list[str]:
 
 
 # Characters behind which a long text is broken, the best first.
-_ENDS = (r" ", r"(?<=\w)/|(?<=\w):(?!\*)", r"(?<=\w)-")
+_ENDS = (r" ", r"(?<=\w)/|//|(?<=\w):(?![*/])", r"(?<=\w)-")
 
 
 def terminal(blocks: Iterable[doc.Block], page: PageLayout) -> str:
@@ -221,7 +221,9 @@ def _block(block: doc.Block, page: PageLayout, indent: int) -> list[str]:
 def _longest(column: Sequence[doc.Text]) -> tuple[int, int]:
     """Return the widths of the longest word in a column, and of the longest part of a word."""
     words = ["".join(part for part, _ in word) for c in column for _, word in _words(c, "")] or [""]
-    parts = (part for word in words for part in re.split(r" |(?<=\w[/-])|(?<=\w:)(?!\*)", word))
+    parts = (
+        part for word in words for part in re.split(r" |(?<=\w[/-])|(?<=//)|(?<=\w:)(?![*/])", word)
+    )
     return min(max(map(width, words)), _LONGEST_WORD), min(max(map(width, parts)), _LONGEST_PART)
 
 

@@ -81,6 +81,13 @@ _FILES = {
 _PATHS = frozenset({"filePath", "file_path", "notebook_path", "path"})
 
 
+# The name of a project at the root of the files.
+HERE: Final = "(this folder)"
+
+# A reading -> the word for what it says.
+SAID: Final = {"attenuated": "declared", "enforced": "enforced"}
+
+
 def chain_text(chain: Iterable[str]) -> str:
     """Return a chain, e.g. ``main > explore``."""
     return " > ".join(map(visible, chain))
@@ -210,8 +217,14 @@ def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
 
 
 def findings_blocks(findings: Iterable[Finding], most: int | None) -> list[doc.Block]:
-    """Return *findings*, errors first, at most *most* of a code; equal messages share an item."""
-    alike = doc.grouped(by_severity(findings), lambda finding: (finding.code, finding.message))
+    """Return *findings*, errors first, at most *most* of a code; equal ones share an item."""
+
+    def key(one: Finding) -> object:
+        # Messages about one text may name its file or its agent.
+        about = one.message if most is None else (one.span and one.span.text, one.help)
+        return one.code, about
+
+    alike = doc.grouped(by_severity(findings), key)
     blocks: list[doc.Block] = []
     for groups in doc.grouped(alike, lambda members: members[0].code):
         code, shown = groups[0][0].code, groups
