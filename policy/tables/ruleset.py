@@ -189,7 +189,7 @@ class RuleSet:
         runs: list[tuple[Effect, Reason, set[Said]]] = []
         seen: set[Said] = set()
         whole: set[str] = set()  # tools of which earlier entries decide every call
-        key_of = {tool: self.dialect.key(tool) for tool in {e.tool for e in self.entries}}
+        key_of = {tool: tool if is_glob(tool) else self.dialect.key(tool) for tool in self.by_tool}
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
             said = {(key_of[e.tool], e.field, e.pattern, e.form) for e in entries}
             kept = {key for key in said - seen if whole.isdisjoint((key[0], "*"))}

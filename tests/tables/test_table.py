@@ -699,3 +699,15 @@ def test_a_meet_hands_on_what_both_hand_on() -> None:
     for one, other in ((a, handing), (handing, a), (handing, handing & b), (a, b)):
         assert (one & other).delegated == one.delegated & other.delegated
         assert (one & other).use == one.use & other.use
+
+
+def test_where_a_host_ignores_the_case_of_names_sets_that_differ_in_a_glob_differ() -> None:
+    dialect = Dialect("test", fold_names=True)
+    small, capital, name, other = (
+        RuleSet((Entry(tool, Effect.ASK, None),), Effect.DENY, dialect, Reason.DEFAULT)
+        for tool in ("*b", "*B", "b", "B")
+    )
+    assert name == other
+    assert small != capital
+    asked = [Table.of(each).decide("ab", {}).effect for each in (small, capital)]
+    assert asked == [Effect.ASK, Effect.DENY]
