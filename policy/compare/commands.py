@@ -29,7 +29,7 @@ from policy.compare.auto_allowed import (
 from policy.compare.lists import ListSide, start_of
 from policy.compare.pair import OPAQUE, ToolPair
 from policy.compare.prefixes import in_quotes, prefixes
-from policy.compare.witness import Difference, Effects, of_direction, signature, weaker
+from policy.compare.witness import Difference, Effects, of_direction, signature, weakened
 from policy.core import expressions as re
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -64,7 +64,7 @@ class CommandPair(ToolPair):
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects
     ) -> Iterator[Difference]:
-        """Yield a difference that other commands of the lines show, or record a doubt."""
+        """Yield a difference that other commands of the lines show, or leave it undecided."""
         found = self._first(self.other_texts(text, chosen), wanted)
         if found is not None:
             yield found
@@ -80,7 +80,7 @@ class CommandPair(ToolPair):
             any(map(self.is_by_lines_alone, self.filled(text, chosen)))
             or self._is_by_rules(self.asked(text.replace(self.fresh, WORD)), wanted)
         ):
-            self.doubt(OPAQUE, wanted)
+            self.leave_undecided(OPAQUE, wanted)
 
     def other_texts(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
         """Yield commands that the lines may match as they match *text*, and that need a rule."""
@@ -109,11 +109,11 @@ class CommandPair(ToolPair):
 
     def settled(self, effects: Iterable[Effects]) -> set[Effects]:
         """Return the changes that need no further command once *effects* are shown."""
-        return weaker(effects) | self.precluded
+        return weakened(effects) | self.precluded
 
     def left(self, effects: Collection[Effects]) -> Iterator[str]:
         """Yield the reasons why commands may have other changes than *effects*."""
-        return super().left(self.settled(effects)) if self.doubts else iter(())
+        return super().left(self.settled(effects)) if self.undecided else iter(())
 
     def in_words(self, found: Difference) -> Difference:
         """Return a difference by a command of readable words, if the same rules decide that."""
@@ -172,14 +172,14 @@ class _AutoAllowedPair(CommandPair):
         """Take from *pair* the commands that all *running* shells auto-allow and no *others* do."""
         self._running, self._others = tuple(running), tuple(others)
         super().__init__(pair.tool, *pair.lookups, pair.shape)
-        self.alignments, self.why, self.doubts = pair.alignments, pair.why, pair.doubts
-        self.known, self.told = pair.known, pair.told
+        self.alignments, self.why, self.undecided = pair.alignments, pair.why, pair.undecided
+        self.known, self.shown_effects = pair.known, pair.shown_effects
         self.patterns, self.fresh = pair.patterns, pair.fresh
         self.extra, self.are_stars = pair.extra, pair.are_stars
         self._names = known_differently(self._running, self._others)
         self.by_default = True
 
-    def seen_as(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:
+    def adapted(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:
         before, after = (
             evolve(
                 side,
@@ -221,7 +221,7 @@ class _AutoAllowedPair(CommandPair):
         texts = [exact] if exact is not None else self._likely(guides)
         found = next(self._decided_of(texts, combination), None)
         if found is None and exact is None:
-            self.doubt(OPAQUE, self.effects(combination))
+            self.leave_undecided(OPAQUE, self.effects(combination))
         return found
 
     def _decided_of(self, texts: Iterable[str], combination: Mapping[int, int]) -> Iterator[str]:

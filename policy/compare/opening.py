@@ -25,7 +25,7 @@ from policy.compare.commands import CommandPair
 from policy.compare.lists import start_of
 from policy.compare.pair import OVERLAPS
 from policy.compare.prefixes import granted_shells, has_other_texts
-from policy.compare.witness import CHANGES, Difference, Effects, weaker
+from policy.compare.witness import CHANGES, Difference, Effects, weakened
 from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.core.values import evolve
@@ -53,7 +53,7 @@ def opening_differences(
     *opened* has the differences of files, by the tool whose calls they are; *known* changes need
     no further difference.
     """
-    shown = weaker({*known})
+    shown = weakened({*known})
     for shell in (pair.shells or (pair.shell,)) if opened else ():
         openings = _Openings(pair, evolve(shell, cwd=""))
         for tool, files in opened.items():
@@ -107,7 +107,7 @@ class _Openings:
             asked = map(self._pair.asked, redirected)
             found = next((each for each in asked if each.effects == file.effects), None)
             if found is not None:
-                shown |= weaker([found.effects])
+                shown |= weakened([found.effects])
                 yield found
         effects = {file.effects}
         if self._runners:  # a script that opens a file is denied by a rule alone
@@ -126,7 +126,7 @@ class _Openings:
     def of_unknown(self, tools: Iterable[str], shown: set[Effects]) -> Iterator[Difference]:
         """Yield differences of commands that open unknown files, by one command per program."""
         changes = {tool: self._of_unknown(tool) for tool in tools}
-        unlike = {tool: pairs for tool, pairs in changes.items() if not weaker(pairs) <= shown}
+        unlike = {tool: pairs for tool, pairs in changes.items() if not weakened(pairs) <= shown}
         wanted = set[Effects]().union(*map(self._beside, chain(*unlike.values())))
         yield from self._showing(self._opening_unknown(unlike), shown, wanted)
 
@@ -162,7 +162,7 @@ class _Openings:
         for text in texts if not shown.issuperset(wanted) else ():
             found = self._pair.asked(text)
             if found.effects in CHANGES and found.effects not in shown:
-                shown |= weaker([found.effects])
+                shown |= weakened([found.effects])
                 yield found
             if shown.issuperset(wanted):
                 return

@@ -59,7 +59,7 @@ class TextPair(Sides):
 
     Attributes:
         why: the reasons why the comparison is not exact; empty so long as it is.
-        told: the effects of all differences so far.
+        shown_effects: the effects of all differences so far.
 
     """
 
@@ -79,7 +79,7 @@ class TextPair(Sides):
         self._wider = wider
         self.ask = ask
         self.why: dict[str, None] = {}
-        self.told: set[Effects] = set()
+        self.shown_effects: set[Effects] = set()
         self._words = words
 
     def differences(self) -> Iterator[Difference]:
@@ -115,7 +115,7 @@ class TextPair(Sides):
         sample = self._confirmed(frozen, chosen) if self.holds(frozen) else None
         if sample is not None and sample.effects not in seen:
             seen.add(sample.effects)
-            self.told.add(sample.effects)
+            self.shown_effects.add(sample.effects)
             yield sample
         most = _COMBINATIONS if self.are_stars else _SEARCHES
         for tried, combination in enumerate(self.combinations(chosen, firsts, seen)):
@@ -127,9 +127,9 @@ class TextPair(Sides):
                 continue
             effects = self.effects(combination)
             for difference in self._shown(text, combination, effects):
-                self.told.add(difference.effects)
+                self.shown_effects.add(difference.effects)
                 yield difference
-                if difference.is_like(effects) and effects in self.told:
+                if difference.is_like(effects) and effects in self.shown_effects:
                     seen.add(effects)
 
     def _shown(self, text: str, chosen: Mapping[int, int], wanted: Effects) -> Iterator[Difference]:
@@ -138,7 +138,7 @@ class TextPair(Sides):
         if difference is not None:
             yield difference
         shown = None if difference is None else difference.effects
-        if difference is not None and difference.is_like(wanted) and wanted in self.told:
+        if difference is not None and difference.is_like(wanted) and wanted in self.shown_effects:
             return  # whichever lines showed it
         # The search and the table disagree, since a host knows more of
         # commands than rules do, e.g. that `ls` only reads.
@@ -151,7 +151,7 @@ class TextPair(Sides):
     ) -> Iterable[Difference]:
         """Return the differences that other texts of the same lines show: here none.
 
-        Unless *text* is the only text of these lines, the change *wanted* is in doubt.
+        Unless *text* is the only text of these lines, the change *wanted* is undecided.
 
         Args:
             text: a text that the lines decide, and that does not show *wanted*.
@@ -161,10 +161,10 @@ class TextPair(Sides):
         """
         del text
         if not any(pattern.exact for pattern in self.guides(chosen)):
-            self.doubt(OPAQUE, wanted)
+            self.leave_undecided(OPAQUE, wanted)
         return ()
 
-    def doubt(self, why: str, wanted: Effects) -> None:
+    def leave_undecided(self, why: str, wanted: Effects) -> None:
         """Record *why* calls may have the change *wanted*, though none was found."""
         del wanted
         self.why[why] = None
@@ -248,7 +248,7 @@ class ToolPair(TextPair):
     """Calls of one tool that differ in one text only.
 
     Attributes:
-        doubts: reasons why more calls may change, each with the change.
+        undecided: reasons why more calls may change, each with the change.
 
     """
 
@@ -256,19 +256,19 @@ class ToolPair(TextPair):
         self.tool = tool
         self.lookups = (before, after)
         self.shape = shape
-        self.doubts: dict[tuple[str, Effects], None] = {}
+        self.undecided: dict[tuple[str, Effects], None] = {}
         # Most texts are tried in several ways.
         self.known: dict[str, Difference] = {}
         self.given = (_side(before, shape), _side(after, shape))
         super().__init__(
-            *self.seen_as(self.given),
+            *self.adapted(self.given),
             domain=shape.domain,
             wider=shape.wider,
             ask=self.asked,
             letters=_HOST_LETTERS if shape.argument.kind is ArgumentKind.URL else "",
         )
 
-    def seen_as(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:
+    def adapted(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:
         """Return the sides as this comparison sees them."""
         return sides
 
@@ -297,18 +297,18 @@ class ToolPair(TextPair):
     def otherwise(
         self, text: str, chosen: Mapping[int, int], wanted: Effects
     ) -> Iterable[Difference]:
-        """Return the same, but add no doubt where the call cannot be read for other reasons."""
+        """Return the same; a call that cannot be read leaves nothing undecided."""
         asked = self.asked(text)
         is_read = UNREAD.isdisjoint((asked.before.reason, asked.after.reason))
         return super().otherwise(text, chosen, wanted) if is_read else ()
 
-    def doubt(self, why: str, wanted: Effects) -> None:
+    def leave_undecided(self, why: str, wanted: Effects) -> None:
         """Record *why* calls may have the change *wanted*, in case no other call shows it."""
-        self.doubts[why, wanted] = None
+        self.undecided[why, wanted] = None
 
     def left(self, effects: Collection[Effects]) -> Iterator[str]:
         """Yield the reasons why calls may have other changes than *effects*."""
-        return (why for why, change in self.doubts if change not in effects)
+        return (why for why, change in self.undecided if change not in effects)
 
     def unreadable(self) -> Difference | None:
         """Return the difference of calls whose argument cannot be read, if there is one."""

@@ -179,7 +179,7 @@ class _OtherCasePair(ToolPair):
     ) -> None:
         self._name, self._hidden, self._shown_effects = name, hidden, shown
         super().__init__(pair.tool, *pair.lookups, evolve(pair.shape, behind=name))
-        self.why, self.doubts = pair.why, pair.doubts
+        self.why, self.undecided = pair.why, pair.undecided
 
     def differences(self) -> Iterator[Difference]:
         """Yield a difference for each pair of effects that no other path shows."""
@@ -187,7 +187,7 @@ class _OtherCasePair(ToolPair):
         for view, line in sorted(self.edits, key=lambda edit: len(str(self.pattern(*edit) or ""))):
             yield from self.by_line(view, line, self._shown_effects)
 
-    def seen_as(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:
+    def adapted(self, sides: tuple[ListSide, ListSide]) -> tuple[ListSide, ListSide]:
         before, after = (
             evolve(
                 side,

@@ -33,7 +33,7 @@ from policy.compare.prefixes import (
     quiet_commands,
 )
 from policy.compare.simple import Steps, simple_differences
-from policy.compare.witness import CHANGES, Difference, Effects, of_direction, weaker
+from policy.compare.witness import CHANGES, Difference, Effects, of_direction, weakened
 from policy.core import values
 from policy.core.effect import Effect
 from policy.patterns.automaton import NO_MATCH
@@ -69,23 +69,23 @@ _WRITTEN: Final = (
 _ESCAPED: Final = str.maketrans({letter: f"\\{letter}" for letter in ";&|<>()`$\\{}\"'#"})
 
 # Operands that a wrapper may take before its command.
-_TOLD: Final = ("", "5 ")
+_OPERANDS: Final = ("", "5 ")
 
 
 def sampled_differences(
     pair: CommandPair, known: Iterable[Effects], allowed: Steps
 ) -> Iterator[Difference]:
     """Yield one difference for each change that a sample command shows and that is not *known*."""
-    shown = weaker({*known})
+    shown = weakened({*known})
     lines = _ChangedLines(pair)
     for text in islice(_tried(pair, lines, shown), _MOST):
         found = pair.asked(text.replace(pair.fresh, WORD))
         if found.effects in CHANGES and found.effects not in shown:
-            shown |= weaker([found.effects])
+            shown |= weakened([found.effects])
             yield found
     undecided = yield from simple_differences(pair, (lines.of_any | pair.unshown) - shown, allowed)
     for change in undecided | (lines.of_wholes(shown) - shown):
-        pair.doubt(SAMPLED, change)
+        pair.leave_undecided(SAMPLED, change)
 
 
 def _tried(pair: CommandPair, lines: _ChangedLines, shown: set[Effects]) -> Iterator[str]:
@@ -220,13 +220,13 @@ class _ChangedLines:
         view, shell = self._pair.views[number], self._pair.shell
         first = self._pair.containing(pattern, number)
         if first != NO_MATCH:
-            said = view.effect(first)
+            most = view.effect(first)
             if view.entries[first].reason in BY_DEFAULT:
                 # A rule of a file about the whole command overrides it.
-                said = max(said, self._granted_behind[number])
+                most = max(most, self._granted_behind[number])
             # In scripts, lines that deny are matched, and lines that ask are not.
-            if said <= effect or (said is Effect.ASK and not granted_shells([view], shell)):
-                return said
+            if most <= effect or (most is Effect.ASK and not granted_shells([view], shell)):
+                return most
         closed = all(isinstance(token, str) for token in pattern.tokens[:-1])
         if not closed or leads_to_granted(pattern, shell):
             return view.most
@@ -280,11 +280,11 @@ class _ChangedLines:
     @cached_property
     def _possible(self) -> frozenset[Effects]:
         """The changes from an effect that the first side may give to one that the other may."""
-        said = map(self._said, self._pair.lookups, self._pair.sides)
-        changes = CHANGES.intersection(product(*said))
+        possible = map(self._effects_of, self._pair.lookups, self._pair.sides)
+        changes = CHANGES.intersection(product(*possible))
         return frozenset(each for each in changes if (each[0] < each[1]) in self._directions)
 
-    def _said(self, lookup: Lookup, side: Iterable[int]) -> list[Effect]:
+    def _effects_of(self, lookup: Lookup, side: Iterable[int]) -> list[Effect]:
         """Return the effects that a side may give, from the strictest to the most lenient."""
         views = [self._pair.views[number] for number in side]
         least = min([each.least for each in views], default=lookup.floor)
@@ -356,10 +356,10 @@ class _Samples:
         for prefix in prefixes(self._shell):
             yield prefix + text
         yield from self._written(text)
-        for words, told in product(self._behind, _TOLD):
-            yield freeze(pattern, told + words)
-        for other, told in product(self._others, _TOLD):
-            yield freeze(other, told + text)
+        for words, operand in product(self._behind, _OPERANDS):
+            yield freeze(pattern, operand + words)
+        for other, operand in product(self._others, _OPERANDS):
+            yield freeze(other, operand + text)
         yield from (freeze(other, f"'{text}'") for other in self._others)
 
     def _written(self, text: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from policy.commands.words import ASSIGNMENT, Word, WordPlace, is_assignment
 from policy.compare.auto_allowed import ACTED_ON
 from policy.compare.commands import CommandPair
 from policy.compare.lists import Sides, View
-from policy.compare.witness import CHANGES, Difference, Effects, stronger, weaker
+from policy.compare.witness import CHANGES, Difference, Effects, stronger, weakened
 from policy.core.effect import Effect
 from policy.core.values import define, evolve, frozen
 from policy.patterns.automaton import NO_MATCH, Automaton, AutomatonState
@@ -111,7 +111,7 @@ class _ListedText:
         return frozenset[str]().union(*(state.letters() for state in self._states))
 
     @cached_property
-    def said(self) -> tuple[int, ...]:
+    def ranks(self) -> tuple[int, ...]:
         """The rank of the effect that each list gives this text."""
         lists = zip(self._texts.lists, self._states, strict=True)
         return tuple(_RANK[each.effect(state.first)] for each, state in lists)
@@ -217,8 +217,8 @@ class Names:
         word, letters = Word("q7z", "q7z"), (Word(letter, letter) for letter in _FIRST)
         if place.after(word, self._shell).leads:
             return None, False
-        told = (each.value for each in letters if place.after(each, self._shell).leads)
-        return _Spelling(told=frozenset(told)), place.grants(word)
+        starts = (each.value for each in letters if place.after(each, self._shell).leads)
+        return _Spelling(operand_starts=frozenset(starts)), place.grants(word)
 
     def leading(self, patterns: Iterable[Pattern], fresh: str) -> Iterator[str]:
         """Yield the leading words that lines with these patterns distinguish.
@@ -230,15 +230,15 @@ class Names:
         """
         patterns = {*patterns}
         pieces = {piece for each in patterns for piece in _pieces(each)}
-        told: dict[str, None] = dict.fromkeys((*_LEADING, fresh))
+        words: dict[str, None] = dict.fromkeys((*_LEADING, fresh))
         if any(self._tells_unknown(each) for each in patterns):
-            told[_UNKNOWN] = None
+            words[_UNKNOWN] = None
         letters = {text.rpartition("/")[2] for text, *_ in pieces} - {""}
         names = [name for name in sorted(self.known) if any(each in name for each in letters)]
-        told |= dict.fromkeys(names)
+        words |= dict.fromkeys(names)
         starts, ends = [""], [""]
         for text, before, behind in pieces:
-            told[text] = None
+            words[text] = None
             if behind:
                 starts.append(f"{fresh}{text}" if before else text)
             if before:
@@ -246,13 +246,13 @@ class Names:
         ways = (fresh, "=7", "/sudo", "/timeout", *(f"/{name}" for name in names))
         for start in starts[1:]:
             folder, slash, _ = start.rpartition("/")
-            told |= dict.fromkeys(f"{start}{way}" for way in ways)
-            told |= dict.fromkeys(f"{folder}/{name}" for name in names if slash)
-        told |= dict.fromkeys(f"{way}{end}" for end in ends[1:] for way in (fresh, "Q=7"))
+            words |= dict.fromkeys(f"{start}{way}" for way in ways)
+            words |= dict.fromkeys(f"{folder}/{name}" for name in names if slash)
+        words |= dict.fromkeys(f"{way}{end}" for end in ends[1:] for way in (fresh, "Q=7"))
         if len(starts) * len(ends) <= _JOINED:
             both = product(starts[1:], (fresh, "=7"), ends[1:])
-            told |= dict.fromkeys(map("".join, both))
-        yield from (word for word in told if ACTED_ON.isdisjoint(word) and word[0] != "=")
+            words |= dict.fromkeys(map("".join, both))
+        yield from (word for word in words if ACTED_ON.isdisjoint(word) and word[0] != "=")
 
     def _tells_unknown(self, pattern: Pattern) -> bool:
         """Whether *pattern* distinguishes options that a wrapper is not known to take."""
@@ -302,11 +302,11 @@ class _Spelling:
     slashed: bool = False  # the name has a slash
     named: bool = True  # the letters so far may name a variable
     # The letters that an operand of the wrapper may begin with; only before the first letter.
-    told: frozenset[str] = frozenset()
+    operand_starts: frozenset[str] = frozenset()
 
     def after(self, letter: str, names: Names) -> _Spelling | None:
         """Return the spelling with one more letter; None if no program's name goes on with it."""
-        if (letter == "=" and self.named) or letter in self.told:
+        if (letter == "=" and self.named) or letter in self.operand_starts:
             return None
         typed = "" if letter == "/" else None if self.typed is None else self.typed + letter
         if typed is not None and not any(name.startswith(typed) for name in names.known):
@@ -501,18 +501,18 @@ class SimpleSearch:
 
     def _effects(self, at: _At) -> Effects:
         """Return the effects that both sides give a command that ends in this state."""
-        known, ambiguous = ([text.said for text in each] for each in at.texts)
+        known, ambiguous = ([text.ranks for text in each] for each in at.texts)
         effects = []
         for number, (rank, matched) in enumerate(
-            zip(at.granted.said, at.granted.matched, strict=True)
+            zip(at.granted.ranks, at.granted.matched, strict=True)
         ):
             strictest = min([each[number] for each in known], default=_MOST)
             if matched or strictest == _MOST:
                 strictest = min(strictest, rank)
             is_unsure = at.refused and strictest == _MOST
-            said = self._unsure if is_unsure else _BY_RANK[strictest]
+            effect = self._unsure if is_unsure else _BY_RANK[strictest]
             # What is asked for there and granted by nothing else is not asked for.
-            effects.append(min([said, *(_BY_RANK[each[number]] for each in ambiguous)]))
+            effects.append(min([effect, *(_BY_RANK[each[number]] for each in ambiguous)]))
         return self._lists.granted(effects)
 
     def _may_show(
@@ -579,5 +579,5 @@ def simple_differences(
         if difference.effects not in stronger(left):
             break
         yield difference
-        left -= weaker([difference.effects])
+        left -= weakened([difference.effects])
     return left

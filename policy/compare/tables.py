@@ -425,7 +425,7 @@ def is_idle(difference: Difference, *, checked: bool = False) -> bool:
     return checked or Effect.ALLOW not in difference.effects
 
 
-def told(differences: Iterable[Difference], *tables: Table) -> tuple[Difference, ...]:
+def reported(differences: Iterable[Difference], *tables: Table) -> tuple[Difference, ...]:
     """Return the differences of *tables* that are worth reporting, each once."""
     dialects = {part.rules.dialect for table in tables for part in table.use.parts}
     internal = internal_tools(dialects)

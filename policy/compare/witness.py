@@ -250,7 +250,7 @@ def of_direction(*, widened: bool) -> frozenset[Effects]:
     return frozenset((before, after) for before, after in CHANGES if (before < after) is widened)
 
 
-def weaker(changes: Iterable[Effects]) -> set[Effects]:
+def weakened(changes: Iterable[Effects]) -> set[Effects]:
     """Return *changes*, and what they become where another part of the command is asked for."""
     return {
         (before & floor, after & floor)
@@ -261,7 +261,7 @@ def weaker(changes: Iterable[Effects]) -> set[Effects]:
 
 def stronger(changes: Container[Effects]) -> set[Effects]:
     """Return *changes*, and the changes that can weaken into one of them."""
-    return {each for each in CHANGES if any(left in changes for left in weaker([each]))}
+    return {each for each in CHANGES if any(left in changes for left in weakened([each]))}
 
 
 # How many differences get a better call: a reader sees fewer.

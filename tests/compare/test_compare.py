@@ -8,7 +8,7 @@ import pytest
 
 from policy.commands.knowledge import Files, Program, Programs, Wrapping
 from policy.compare.compare import DIFFERENT_KINDS, Comparison, compare
-from policy.compare.tables import decided, differences, is_idle, representatives, told
+from policy.compare.tables import decided, differences, is_idle, reported, representatives
 from policy.compare.witness import CallShape, Difference
 from policy.core import values
 from policy.core.decision import Decision, Reason
@@ -363,8 +363,8 @@ def test_a_call_under_an_alias_alone_is_told() -> None:
         decided(before, after, Difference(tool, {"subagent_type": "a"}, *[_DENIED] * 2))
         for tool in ("Task", "Agent")
     )
-    assert told([agent], before, after) == (agent,)
-    assert told([agent, task], before, after) == (task,)
+    assert reported([agent], before, after) == (agent,)
+    assert reported([agent, task], before, after) == (task,)
 
 
 # --- commands ---------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import pytest
 from policy.compare.compare import Comparison
 from policy.compare.samples import SAMPLED
 from policy.compare.tables import differences
-from policy.compare.witness import weaker
+from policy.compare.witness import weakened
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.files.trees import Memory
@@ -397,4 +397,4 @@ def test_rules_that_spell_out_operators_are_compared_by_samples(
     shown = {each.effects for each in found.differences if each.tool == "Bash"}
     # Of a command of two parts one may be asked for on both sides.
     expected = (change.upper().split(">") for change in changes)
-    assert weaker(shown) == weaker((Effect[was], Effect[now]) for was, now in expected)
+    assert weakened(shown) == weakened((Effect[was], Effect[now]) for was, now in expected)

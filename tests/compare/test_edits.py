@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.compare.tables import differences, told
+from policy.compare.tables import differences, reported
 from policy.core.effect import Effect
 from policy.tables.chain import Chain
 from policy.tables.table import Table
@@ -60,7 +60,7 @@ def _changes(*sides: Table) -> str:
     """Return what is told of two tables, each decision asked for again."""
     comparison = differences(*sides)
     found: dict[str, set[str]] = {}
-    for each in told(comparison.differences, *sides):
+    for each in reported(comparison.differences, *sides):
         was, now = (decision.effect.value for decision in (each.before, each.after))
         found.setdefault(each.tool, set()).add(f"{was}>{now}")
         assert sides[0].decide(each.tool, each.call).effect is each.before.effect

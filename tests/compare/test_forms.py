@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.compare.samples import SAMPLED
-from policy.compare.tables import differences, told
+from policy.compare.tables import differences, reported
 from policy.compare.witness import Difference
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
@@ -82,5 +82,5 @@ def test_a_line_of_the_host_that_asks_is_told_as_the_default(before: Decision, n
     after = Decision(ALLOW, Reason.RULE, (_FILE,))
     default = Decision(before.effect, before.reason)
     both = [Difference("Edit", {"file_path": "a"}, each, after) for each in (default, before)]
-    assert len(told(both, table())) == number
-    assert len(told(both[1:], table())) == 1
+    assert len(reported(both, table())) == number
+    assert len(reported(both[1:], table())) == 1

@@ -13,7 +13,7 @@ from policy.compare.auto_allowed import ACTED_ON
 from policy.compare.lists import ListSide, Sides, View
 from policy.compare.simple import SimpleSearch, Steps
 from policy.compare.tables import differences
-from policy.compare.witness import CHANGES, weaker
+from policy.compare.witness import CHANGES, weakened
 from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.hosts.notation.semantics import DIALECT
@@ -80,7 +80,7 @@ def test_no_command_of_plain_words_shows_a_change_that_a_comparison_does_not_tel
         comparison = differences(before, after)
         if not comparison.exact:
             continue
-        told = weaker(each.effects for each in comparison.differences)
+        told = weakened(each.effects for each in comparison.differences)
         simple = SimpleSearch(_sides(before, after), SHELL, Effect.ASK, Steps(4_000_000))
         assert simple.search(CHANGES - told).text is None, lists
 

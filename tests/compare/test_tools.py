@@ -15,8 +15,8 @@ from policy.compare.tables import (
     further_tools,
     internal_tools,
     loosely,
+    reported,
     representatives,
-    told,
 )
 from policy.compare.witness import Difference
 from policy.core import values
@@ -210,20 +210,20 @@ def test_tools_that_no_call_has_are_not_reported() -> None:
     dialect = values.evolve(_PLAIN, shell=values.evolve(DIALECT.shell, files=files))
     assert internal_tools([_PLAIN, dialect]) == {"Inner"}
     side = Table.of(_set("allow a", dialect=dialect))
-    assert told([_difference("Inner"), _difference("a")], side) == (_difference("a"),)
+    assert reported([_difference("Inner"), _difference("a")], side) == (_difference("a"),)
 
 
 def test_calls_that_every_host_refuses_are_not_reported() -> None:
     checking = values.evolve(_PLAIN, checks=True)
     one, other = Table.of(_set("allow a", dialect=checking)), Table.of(_set("allow a"))
-    assert told([_difference("a")], one, one) == ()
-    assert told([_difference("a")], one, other) == (_difference("a"),)
-    assert told([_difference("a")], Table()) == (_difference("a"),)
+    assert reported([_difference("a")], one, one) == ()
+    assert reported([_difference("a")], one, other) == (_difference("a"),)
+    assert reported([_difference("a")], Table()) == (_difference("a"),)
 
 
 def test_a_tool_is_reported_once_under_the_name_that_all_hosts_have_for_it() -> None:
     dialect = Dialect("test", arguments={"Run": _ARGUMENT}, aliases={"Sh": "Run"})
     side, other = Table.of(_set("allow z", dialect=dialect)), Table.of(_set("allow z"))
     both = [_difference("Sh"), _difference("Run")]
-    assert told(both, side) == told(both[::-1], side) == (both[1],)
-    assert told(both, side, other) == tuple(both)
+    assert reported(both, side) == reported(both[::-1], side) == (both[1],)
+    assert reported(both, side, other) == tuple(both)

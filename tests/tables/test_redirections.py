@@ -11,7 +11,7 @@ import pytest
 
 from policy.commands.knowledge import FileTools, Shell, Wrapping
 from policy.compare.tables import differences
-from policy.compare.witness import weaker
+from policy.compare.witness import weakened
 from policy.core import limits
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -103,7 +103,9 @@ def test_every_redirection_that_changes_with_a_rule_is_compared() -> None:
             for before, after in ((fewer, more), (more, fewer)):
                 compared = differences(notation(*before), notation(*after))
                 assert compared.exact
-                told = weaker(each.effects for each in compared.differences if each.tool == "Bash")
+                told = weakened(
+                    each.effects for each in compared.differences if each.tool == "Bash"
+                )
                 pairs = zip(decided(before).values(), decided(after).values(), strict=True)
                 changes = {(was, now) for was, now in pairs if was is not now}
                 assert changes <= told, (before, after)

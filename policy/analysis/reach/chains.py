@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policy.analysis.reach.worklist import Chains, ReadingSide, Worklist, meet_equal_tables
 from policy.compare.compare import Comparison, Known
-from policy.compare.tables import compare_meets, decided, told
+from policy.compare.tables import compare_meets, decided, reported
 from policy.compare.witness import Difference
 from policy.tables.chain import Chain
 from policy.tables.table import Table
@@ -55,7 +55,7 @@ class ComparedChains:
         if key not in self._compared:
             found = compare_meets(before.use.linked, after.use.linked, self._known)
             causes: dict[object, Difference] = {}
-            for difference in told(found.differences, before, after):
+            for difference in reported(found.differences, before, after):
                 causes.setdefault(cause(difference), difference)
             self._compared[key] = Comparison(tuple(causes.values()), found.why)
         return self._compared[key]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from policy.analysis.reach.worklist import MANY_POSITIONS, reach
-from policy.compare.tables import differences, told
+from policy.compare.tables import differences, reported
 from policy.compare.witness import Difference
 from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
@@ -203,7 +203,7 @@ class GrantedCalls:
         # A call that the meet denies for another reason than a rule does not match the matcher.
         by_rule = (
             each
-            for each in told(comparison.differences, table, other)
+            for each in reported(comparison.differences, table, other)
             if each.after.effect is effect and each.after.reason is Reason.RULE
         )
         tools = {entry.tool for part in other.use.parts for entry in part.rules.entries}
@@ -235,7 +235,7 @@ def exceeds(
         def beyond(table: Table, most: Table = most) -> list[Difference]:
             comparison = differences(table & most, table)
             why.update(dict.fromkeys(comparison.why))
-            return [each for each in told(comparison.differences, table, most) if each.widened]
+            return [each for each in reported(comparison.differences, table, most) if each.widened]
 
         for reading in readings:
             positions = reach(project, project.reading(reading), project.all_starts)
