@@ -64,8 +64,17 @@ def _lines(row: Row) -> Key:
     if found is None:
         forms = tuple([entry.form for entry in row.default.entries])
         default = row.default.effect, row.default.reason, forms
-        found = _LINES[row] = Key((_columns(row.entries), default, row.argument, row.inputs))
+        inputs = row.inputs is not None if _is_alone(row) else row.inputs
+        found = _LINES[row] = Key((_columns(row.entries), default, row.argument, inputs))
     return found
+
+
+def _is_alone(row: Row) -> bool:
+    """Return whether one text decides every call, whatever else a call may hold."""
+    kind, field = row.argument.kind, row.argument.fields[:1]
+    if kind not in (ArgumentKind.COMMAND, ArgumentKind.PATH) or not field or row.has_parameters:
+        return False
+    return row.inputs is None or row.inputs.types.get(*field) is str
 
 
 def _opens(row: Row) -> tuple[bool, bool]:
