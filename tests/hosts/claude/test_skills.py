@@ -202,7 +202,7 @@ def test_an_audit_tells_what_skills_allow_as_an_escalation_by_itself() -> None:
         ".claude/skills/deploy/SKILL.md"
     }
     assert not agents["worker"].escalations
-    assert {position.chain[0] for position in agents["worker"].enforced} == {"main"}
+    assert {chain.names[0] for chain in agents["worker"].enforced} == {"main"}
 
 
 def test_a_change_of_what_a_skill_allows_is_a_change() -> None:
