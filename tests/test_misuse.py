@@ -25,7 +25,10 @@ MISUSED: dict[str, tuple[Callable[[], object], str]] = {
     "audit": (lambda: ANY.audit("a"), "a workspace, .* as `workspace`, found"),
     "convert": (lambda: ANY.convert(3, "zeph"), "as `path`, found `3`"),
     "load_compiled": (lambda: ANY.load_compiled(3), "as `path`, found `3`"),
-    "compiled_from_json": (lambda: ANY.compiled_from_json(3), "a compiled policy as `data`, found `3`"),
+    "compiled_from_json": (
+        lambda: ANY.compiled_from_json(3),
+        "a compiled policy as `data`, found `3`",
+    ),
     "compiled_to_json": (lambda: ANY.compiled_to_json(CHAIN), "a workspace, .* as `found`"),
     "table_to_json": (lambda: ANY.table_to_json(CHAIN), "a table, .* as `table`"),
     "table_from_json": (lambda: ANY.table_from_json(b"{}"), "a text as `text`"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policy.analysis.reach import privileges as module
 from policy.analysis.reach.privileges import AtMost, at_most, tool_access
 from policy.core.effect import Effect
 from policy.files.trees import Memory
@@ -62,11 +63,11 @@ def _greatest(most: AtMost, command: str) -> Effect:
 @examples(30)
 def test_the_narrowest_rule_that_is_reported_gives_the_greatest_effect(tables: list[Table]) -> None:
     most = _bash(at_most(tables))
-    overlap = _overlap(tables)
+    assert most.why in {(), (module.OVERLAPPING,)}
     for command in COMMANDS:
         call: dict[str, object] = {"command": command}
         greatest = max(each.decide("Bash", call).effect for each in tables)
-        if overlap:
+        if most.why:
             assert _greatest(most, command) >= greatest, (command, most)
             continue
         assert _narrowest(most, command) is greatest, (command, most)
@@ -75,14 +76,6 @@ def test_the_narrowest_rule_that_is_reported_gives_the_greatest_effect(tables: l
             calls = [{"command": text} for text in COMMANDS if pattern.matches(text)]
             shown = {each.decide("Bash", call).effect for each in tables for call in calls}
             assert not calls or grant.effect in shown
-
-
-def _overlap(tables: list[Table]) -> bool:
-    """Return whether two patterns share commands, and each has others of its own."""
-    rows = [row for each in tables for row, _ in each.lookup("Bash").rows]
-    patterns = {entry.pattern for row in rows for entry in row.entries if entry.pattern}
-    sets = [{text for text in COMMANDS if pattern.matches(text)} for pattern in patterns]
-    return any(a & b and a - b and b - a for a, b in itertools.combinations(sets, 2))
 
 
 def test_a_rule_that_adds_nothing_is_not_reported() -> None:
@@ -106,13 +99,20 @@ def test_each_grant_is_the_greatest_at_any_position() -> None:
     assert [grant.effect for grant in read.grants] == [Effect.ALLOW]
 
 
-def test_what_two_lists_share_is_within_what_is_reported() -> None:
+def test_what_two_lists_share_is_within_what_is_reported_and_is_not_exact() -> None:
     met = table("allow Bash(git *)") & table("allow Bash(* --dry-run)")
     told = _bash(at_most([met]))
     assert [(g.effect, g.rule) for g in told.grants[:-1]] == [
         (Effect.ALLOW, "Bash(git *)"),
         (Effect.ALLOW, "Bash(* --dry-run)"),
     ]
+    assert told.why == (module.OVERLAPPING,)
+
+
+def test_what_is_not_exact_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATTERNS", 1)
+    told = _bash(at_most([table("allow Bash(a *)", "allow Bash(b *)")]))
+    assert told.why == (module.MANY_PATTERNS,)
 
 
 def test_a_rule_that_no_command_matches_is_not_shown_as_what_runs() -> None:

@@ -4,7 +4,8 @@ Each position is a meet of rule sets. For each pattern in their rules, the grant
 effect that calls get at some position, if no narrower pattern matches them. A pattern is left out
 if it gets the same effect as the next wider patterns: ``git push *`` within ``git *``, both
 allowed. Where two patterns overlap and neither contains the other, a call that both match may get
-either effect; the greater one is reported. Rules about further arguments are left out.
+either effect; the greater one is reported, as inexact. So are tools with rules about further
+arguments, which are left out.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ from policy.patterns.tokens import OneOf
 from policy.tables.dialect import relative_path
 from policy.tables.row import Row
 from policy.tables.table import Lookup, Table
+
+# Why a result is not exact.
+MANY_PATTERNS = "there are more patterns than are taken together"
+OTHER_ARGUMENTS = "some rules look at further arguments"
+OVERLAPPING = "patterns overlap whose effects differ"
 
 # The most patterns of one tool that are compared with each other.
 _PATTERNS = 150
@@ -51,6 +57,7 @@ class AtMost:
     glob: str  # the glob that the tool stands for, or ""
     # The narrowest grant that matches a call applies; the last is for calls that no other matches.
     grants: tuple[MostGranted, ...]
+    why: tuple[str, ...] = ()  # why the grants are not exact; empty if they are
 
 
 # A row -> a key of its words; a tool and its rows at all positions -> the most that they grant.
@@ -159,17 +166,23 @@ class _Tool:
 
     def __init__(self, tool: str, positions: Iterable[Lookup]) -> None:
         self._tool = tool
+        self._why: dict[str, None] = {}
         # Pattern -> the first rule that has it.
         self._rules: dict[Pattern, str] = {}
         self._positions = [
             (lookup, [(row, self._order(row)) for row, _ in lookup.rows]) for lookup in positions
         ]
-        is_few = len(self._rules) <= _PATTERNS and len({each.kind for each in self._rules}) < 2
-        self._wider = _wider_ones(tuple(self._rules)) if is_few else {}
+        self._wider: _Wider = {}
+        if len(self._rules) <= _PATTERNS and len({each.kind for each in self._rules}) < 2:
+            self._wider = _wider_ones(tuple(self._rules))
+        else:
+            self._why[MANY_PATTERNS] = None  # no pattern is compared with another
 
     def _order(self, row: Row) -> _Order:
         found: _Order = {}
         for place, entry in enumerate(row.entries):
+            if entry.field:
+                self._why[OTHER_ARGUMENTS] = None
             if entry.field or entry.pattern is None:
                 continue
             allows = entry.effect is Effect.ALLOW
@@ -201,7 +214,7 @@ class _Tool:
             known = grants.get((new.effect, name), new)
             grants[new.effect, name] = values.evolve(known, patterns=(*known.patterns, pattern))
         ranked = sorted(grants.values(), key=lambda grant: grant.effect, reverse=True)
-        return AtMost(self._tool, glob, (*ranked, rest))
+        return AtMost(self._tool, glob, (*ranked, rest), tuple(self._why))
 
     def _differs(
         self, pattern: Pattern, best: Mapping[Pattern, MostGranted], rest: MostGranted
@@ -242,13 +255,15 @@ class _Tool:
         wider = (pattern, *self._wider.get(pattern, ()))
         end = min((order[each] for each in wider if each in order), default=len(row.entries))
         effect, reason = (row.entries[end].effect, None) if end < len(row.entries) else default
-        for other, place in order.items() if is_met else ():
+        greatest = effect
+        for other, place in order.items():
             if place >= end:
                 break
             earlier = row.entries[place].effect
-            if earlier > effect and self._overlaps(pattern, other):
-                effect, reason = earlier, None
-        return effect, reason
+            if earlier is not effect and self._overlaps(pattern, other):
+                self._why[OVERLAPPING] = None
+                greatest = max(greatest, earlier) if is_met else effect
+        return greatest, reason if greatest is effect else None
 
     def _overlaps(self, one: Pattern, other: Pattern) -> bool:
         """Return whether some texts match both patterns, and others match each of them alone."""
