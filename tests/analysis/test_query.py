@@ -279,7 +279,7 @@ def test_agents_that_one_rule_decides_for_share_a_row_and_projects_are_named() -
     files = {"a/.claude/settings.json": allowed, "b/.claude/settings.json": allowed}
     head, *rows = _rows(files, "Bash(git push)")
     assert head[0] == "project"
-    assert [doc.unstyled(row[0]) for row in rows] == ["claude-code@a, claude-code@b"]
+    assert [doc.unstyled(row[0]) for row in rows] == ["a, b"]
 
 
 @pytest.mark.parametrize("checks", [True, False])
@@ -401,8 +401,8 @@ def test_projects_with_equal_answers_are_one_row() -> None:
     _, grid = blocks("Bash(make *)", answer, 40)
     assert isinstance(grid, doc.Grid)
     assert [doc.unstyled(row[0]) for row in grid.rows] == [
-        "claude-code@a, claude-code@b, claude-code@c",
-        "claude-code@d",
+        "a, b, c",
+        "d",
     ]
     _, grid = blocks("Bash(make *)", answer, None)
     assert isinstance(grid, doc.Grid)

@@ -175,7 +175,7 @@ def cells(files: dict[str, str]) -> dict[tuple[str, str], str]:
 def test_a_cell_names_the_tool_that_a_denial_does_not_cover() -> None:
     text = "root main\nagent main {{\n    allow Read, Grep, Glob\n    deny {}\n}}\n"
     found = cells({"team.policy": text.format("Read(.env)")})
-    assert found["main", "read files"] == "any but .env (Grep: also those)"
+    assert found["main", "read files"] == "any but .env (also those with Grep)"
     found = cells({"team.policy": text.format("Read(.env), Grep(.env)")})
     assert found["main", "read files"] == "any but .env"
 
