@@ -393,7 +393,7 @@ def _details(audited: ProjectAudit) -> Iterator[doc.Block]:
     for agent in audited.agents:
         declared, real = map(set, agent.spawns)
         for name in dict.fromkeys((*agent.spawns[0], *agent.spawns[1])):
-            role = {(True, False): "attenuated only", (False, True): "enforced only"}
+            role = {(True, False): "declared only", (False, True): "enforced only"}
             edges.append(doc.Edge(agent.name, name, role.get((name in declared, name in real), "")))
     if any(edge.parent for edge in edges):
         yield doc.Section("who starts whom", (doc.edges_grid(edges),))
