@@ -29,7 +29,7 @@ from policy.compare.auto_allowed import (
 from policy.compare.lists import ListSide, start_of
 from policy.compare.pair import OPAQUE, ToolPair
 from policy.compare.prefixes import in_quotes, prefixes
-from policy.compare.witness import Difference, Effects, of_direction, signature, weakened
+from policy.compare.witness import Difference, Effects, signature, weakened
 from policy.core import expressions as re
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -68,8 +68,9 @@ class CommandPair(ToolPair):
         found = self._first(self.other_texts(text, chosen), wanted)
         if found is not None:
             yield found
+            return
         guides = self.guides(chosen)
-        if (found is not None and found.effects == wanted) or any(p.exact for p in guides):
+        if any(p.exact for p in guides):
             return
         if any(" " in start_of(p) and start_of(p).split(" ")[0] in KEYWORDS for p in guides):
             return  # a keyword is no program, unless it is in quotes
@@ -124,15 +125,9 @@ class CommandPair(ToolPair):
         return again if signature(again) == signature(found) else found
 
     def _first(self, texts: Iterable[str], wanted: Effects) -> Difference | None:
-        """Return the change *wanted* if one of *texts* shows it, or one in its direction."""
-        other: Difference | None = None
-        for text in texts:
-            found = self.asked(text)
-            if found.effects == wanted:
-                return found
-            if other is None and found.effects in of_direction(widened=wanted[0] < wanted[1]):
-                other = found
-        return other
+        """Return the change *wanted* if one of *texts* shows it."""
+        found = map(self.asked, texts)
+        return next((each for each in found if each.effects == wanted), None)
 
     def _is_by_rules(self, found: Difference, wanted: Effects) -> bool:
         """Whether a rule for commands, by another text, gives an effect that differs from *wanted*.
