@@ -22,7 +22,7 @@ from typing import Final
 
 from policy.commands.knowledge import Shell
 from policy.commands.reader import KEYWORDS
-from policy.compare.auto_allowed import ODD, OTHER_WORD, WORD, may_run
+from policy.compare.auto_allowed import ODD, OTHER_WORD, WORD, auto_allowed, may_run
 from policy.compare.commands import CommandPair
 from policy.compare.lists import may_meet, start_of
 from policy.compare.prefixes import (
@@ -375,8 +375,11 @@ class _Samples:
     @cached_property
     def _behind(self) -> Mapping[str, None]:
         """Commands to try behind the words of a line: auto-allowed ones, and of other lines."""
-        others = (freeze(other, self._fresh) for other in self._others)
-        return dict.fromkeys((*quiet_commands(self._shell), *others))
+        known = dict.fromkeys(quiet_commands(self._shell))
+        for other in self._others:
+            known |= dict.fromkeys(islice(filter(other.matches, auto_allowed(self._shell)), 1))
+            known[freeze(other, self._fresh)] = None
+        return known
 
     @cached_property
     def _others(self) -> list[Pattern]:
