@@ -107,7 +107,7 @@ class StartPlace:
 
     top: Path  # the top folder of the checkout; without one, the folder of the session
     folder: str  # the folder of the session, relative to *top*; "" is *top*
-    main: Path | None = None  # the main checkout, if this one is a linked worktree
+    main: Path | None = None  # of a linked worktree: the main checkout, or a bare repository
     above: tuple[
         Path, ...
     ] = ()  # without a checkout, the parents up to the home folder or the root
@@ -127,15 +127,27 @@ def start_place(folder: str | Path) -> StartPlace:
     home = Path.home().resolve()
     above = () if top or here == home else tuple(takewhile(home.__ne__, here.parents))
     top = top or here
-    try:
-        # In a linked worktree `.git` is a file with `gitdir: MAIN/.git/worktrees/NAME`.
-        link = (top / ".git").read_text("utf-8").strip().removeprefix("gitdir:").strip()
-        trees, git = (top / link).resolve().parents[:2]
-        main = git.parent if (trees.name, git.name) == ("worktrees", ".git") else None
-    except (OSError, ValueError):  # not a linked worktree
-        main = None
     inside = here.relative_to(top).as_posix()
-    return StartPlace(top, "" if inside == "." else inside, main, above)
+    return StartPlace(top, "" if inside == "." else inside, _main_of(top), above)
+
+
+def _main_of(top: Path) -> Path | None:
+    """Return the main checkout of a linked worktree, or its repository if that has none."""
+    try:
+        # Its `.git` is a file with `gitdir: REPOSITORY/worktrees/NAME`; two files there name both
+        # back. Otherwise it is no linked worktree (2.1.329, observed).
+        link = (top / ".git").read_text("utf-8").strip().removeprefix("gitdir:").strip()
+        git = (top / link).resolve()
+        common, back = (git / (git / name).read_text("utf-8").strip() for name in _BACK)
+        common, back = common.resolve(), back.resolve()
+    except (OSError, ValueError):
+        return None
+    if git.parent != common / "worktrees" or back != top / ".git":
+        return None
+    return common.parent if common.name == ".git" else common
+
+
+_BACK = ("commondir", "gitdir")
 
 
 # Pattern of paths -> the kind of file.

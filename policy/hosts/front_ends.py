@@ -103,7 +103,10 @@ def front_ends(
         managed_files=_folder(managed, discovery.OF_ADMINISTRATORS),
     )
     if start is not None:
-        main = _within(start.main, discovery.read_of_main(start)) if start.main else None
+        main = None
+        if start.main is not None:
+            nothing = Folder(start.main, top=frozenset())
+            main = _within(start.main, discovery.read_of_main(start)) or nothing
         above = (_within(each, discovery.OF_ABOVE) for each in start.above)
         files = tuple(each for each in above if each is not None)
         options = evolve(options, start=start.folder, main_files=main, above_files=files)

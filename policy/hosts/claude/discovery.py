@@ -384,10 +384,12 @@ OF_ADMINISTRATORS: Final = frozenset({".claude", "managed-settings.d", "managed-
 def read_of_main(start: StartPlace) -> frozenset[str]:
     """Return the names read in the main checkout of a linked worktree (2.1.329, observed).
 
-    Its local settings are; agents, commands and skills are if the worktree has no such folder.
+    Its local settings are, but not those of a bare repository; agents, commands and skills are if
+    the worktree has no such folder.
     """
-    lacking = (name for name in OF_ABOVE if not (start.top / FOLDER / name).exists())
-    return frozenset({"settings.local.json", *lacking})
+    lacking = {name for name in OF_ABOVE if not (start.top / FOLDER / name).exists()}
+    is_checkout = start.main is not None and (start.main / ".git").exists()
+    return frozenset(lacking | ({"settings.local.json"} if is_checkout else set()))
 
 
 def read_beside(start: StartPlace) -> tuple[Path, ...]:

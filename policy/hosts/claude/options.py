@@ -41,7 +41,7 @@ class ClaudeOptions:
     # The folder, relative to the tree, in which a session is started; None is each that has files
     # of the host.
     start: str | None = None
-    # ``.claude`` of the main checkout, where the tree is a linked worktree.
+    # ``.claude`` of the main checkout, or no files, where the tree is a linked worktree.
     main_files: Tree | None = field(default=None, hash=False)
     # ``.claude`` of the folders above a folder that is in no checkout.
     above_files: tuple[Tree, ...] = field(default=(), hash=False)

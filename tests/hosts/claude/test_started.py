@@ -39,6 +39,14 @@ FILES = {
     "agent-top": "srv/app/.claude/agents/b.md",
     "agent-src": "srv/app/src/.claude/agents/b.md",
     "agent-own": "data/own/.claude/agents/b.md",
+    "lone": "data/lone/.claude/settings.json",
+    "lonel": "data/lone/.claude/settings.local.json",
+    "barel": "srv/bare.git/.claude/settings.local.json",
+    "agent-bare": "srv/bare.git/.claude/agents/c.md",
+    "far": "data/far/.claude/settings.json",
+    "farl": "data/far/.claude/settings.local.json",
+    "odd": "data/odd/.claude/settings.json",
+    "oddl": "data/odd/.claude/settings.local.json",
 }
 STARTED = {
     "srv/app": {"top", "topl", "agent-top"},
@@ -49,9 +57,35 @@ STARTED = {
     "srv/plain": {"plain", "plainl", "agent-plain", "agent-above"},
     "srv/plain/deep": {"agent-plain", "agent-above"},
     "data/wt": {"topl", "wt", "wtl", "agent-top"},
-    "data/wt/src": {"topl", "agent-top"},
+    "data/wt/deep": {"topl", "agent-top"},
     # Its own folder of agents stands for that of the main checkout.
     "data/own": {"topl", "agent-own"},
+    # The repository is bare, or kept apart: its folder stands for a main checkout, but for settings.
+    "data/lone": {"lone", "lonel", "agent-bare"},
+    "data/lone/deep": {"agent-bare"},
+    "data/far": {"far", "farl"},
+    "data/far/deep": set(),
+    # The repository does not name it, so it is no linked worktree.
+    "data/odd": {"odd", "oddl"},
+    "data/odd/deep": {"oddl"},
+}
+# Linked worktrees, each with its repository.
+LINKED = {
+    "data/wt": "srv/app/.git",
+    "data/own": "srv/app/.git",
+    "data/lone": "srv/bare.git",
+    "data/far": "srv/far/.bare",
+    "data/odd": "srv/app/.git",
+}
+APART = {
+    f"{repository}/{name}": text
+    for repository in ("srv/bare.git", "srv/far/.bare")
+    for name, text in (
+        ("HEAD", "ref: refs/heads/main\n"),
+        ("config", "[core]\n\tbare = true\n"),
+        ("objects/x", ""),
+        ("refs/x", ""),
+    )
 }
 
 
@@ -67,21 +101,25 @@ def texts(root: str) -> dict[str, str]:
     }
     return {
         **found,
-        "data/wt/.git": f"gitdir: {root}srv/app/.git/worktrees/wt\n",
-        "data/own/.git": f"gitdir: {root}srv/app/.git/worktrees/own\n",
+        **APART,
         **{
-            f"srv/app/.git/worktrees/own/{name}": text
-            for name, text in (
-                ("gitdir", f"{root}data/own/.git\n"),
-                ("commondir", "../..\n"),
-                ("HEAD", "ref: refs/heads/y\n"),
-            )
+            path: text
+            for folder, repository in LINKED.items()
+            for path, text in linked(root, folder, repository).items()
         },
-        "data/wt/src/x": "x\n",
-        "srv/plain/deep/x": "x\n",
-        "srv/app/.git/worktrees/wt/gitdir": f"{root}data/wt/.git\n",
-        "srv/app/.git/worktrees/wt/commondir": "../..\n",
-        "srv/app/.git/worktrees/wt/HEAD": "ref: refs/heads/x\n",
+        **{f"{folder}/deep/x": "x\n" for folder in ("srv/plain", *LINKED)},
+    }
+
+
+def linked(root: str, folder: str, repository: str) -> dict[str, str]:
+    """Return the files by which *folder* and *repository* name each other."""
+    name = folder.rpartition("/")[2]
+    named = "data/other" if name == "odd" else folder
+    return {
+        f"{folder}/.git": f"gitdir: {root}{repository}/worktrees/{name}\n",
+        f"{repository}/worktrees/{name}/gitdir": f"{root}{named}/.git\n",
+        f"{repository}/worktrees/{name}/commondir": "../..\n",
+        f"{repository}/worktrees/{name}/HEAD": f"ref: refs/heads/{name}\n",
     }
 
 
@@ -130,7 +168,9 @@ def test_the_program_reads_the_same(folder: str) -> None:
     trusted = {"hasTrustDialogAccepted": True}
     state = {
         "hasCompletedOnboarding": True,
-        "projects": {f"/{each}": trusted for each in (*STARTED, "srv/app")},
+        "projects": {
+            f"/{each}": trusted for each in (*STARTED, "srv/app", "srv/bare.git", "srv/far/.bare")
+        },
     }
     session |= {
         "cwd": f"/{folder}",
