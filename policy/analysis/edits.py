@@ -22,7 +22,6 @@ from policy.core.source import Place, Source, Span
 from policy.core.values import frozen
 from policy.files.frontmatter import split_front_matter
 from policy.files.opening import Overlay
-from policy.files.text import FileText
 from policy.files.trees import Tree
 
 # What stands between the parts of a text.
@@ -93,7 +92,7 @@ class Edits:
         self._new = new
         self._files: dict[str, list[_Piece]] = {}
         for file in files:
-            before, after = (_source(tree, file.path) for tree in (old, new))
+            before, after = (tree.readable(file.path) for tree in (old, new))
             if before or after:
                 is_whole = file.status == "in error"
                 self._files[file.path] = _pieces_of_file(before, after, is_whole=is_whole)
@@ -112,12 +111,6 @@ class Edits:
             if any(piece.edit in edits for piece in pieces)
         }
         return Overlay(self._new, contents)
-
-
-def _source(tree: Tree, path: str) -> FileText | None:
-    with suppress(PolicyError):  # not there, or not to be read
-        return tree.source(path)
-    return None
 
 
 @frozen(eq=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -73,9 +72,7 @@ class InputTree:
     def source(self, file: str) -> Source | None:
         """Return the text of a file of the tree; None where it cannot be read."""
         if file not in self._sources:
-            self._sources[file] = None
-            with suppress(PolicyError):
-                self._sources[file] = self.tree.source(file)
+            self._sources[file] = self.tree.readable(file)
         return self._sources[file]
 
     @cached_property

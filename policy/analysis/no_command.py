@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from policy.analysis.running import ANYTHING, QUOTED, head_of
+from policy.analysis.running import ANYTHING, head_of
 from policy.compare.witness import witness_call
 from policy.core import expressions as re
 from policy.core.effect import Effect
@@ -22,8 +22,15 @@ _DOCUMENT_END: Final = re.compile(_DATA["shell"]["document_ends"])
 _FIRST: Final = re.compile(r"[|&;]+|[()]|[^\s|&;()]+(?=[\s|&;()]|\Z)")
 _WORDS: Final = re.compile(r"[()]|[^\s;()]+")
 _OPERATOR_AT_END: Final = re.compile(r"(?<!\\)(&&|\|\|?|\|&|[<>])\s*\Z")
-# A quote may be a plain character after the first of these, and in quotes within the others.
-_OTHER_QUOTES: Final = ("<<", "#", "$'", "${", "$(", "`")
+_FUNCTION: Final = re.compile(r"[\w-]+ *\( *\)(?! *\()")
+# What is closed, with nothing open within: an escape, a quote, a substitution or a group.
+_CLOSED: Final = re.compile(
+    r"""\\.|'[^']*'|"(?:[^"$`\\]|\$(?![({]))*"|`[^`'"]*`|\$\{[^{}'"`$]*\}|[$<>]?\([^()'"`]*\)""",
+    re.DOTALL,
+)
+_CLOSING: Final = {'"': '"', "'": "'", "`": "`", "${": "}", "(": ")"}
+# Behind these a quote or a parenthesis may be a plain character.
+_OTHERWISE: Final = re.compile(r"<<|#|\$'|\bcase\b")
 
 
 @lru_cache(maxsize=4096)
@@ -50,6 +57,7 @@ def why_no_command(entry: Entry, tool: str, dialect: Dialect) -> tuple[str, str]
         found = _FIRST.match(head.lstrip(" \t\n"))
         # The rest of a word may stand in the star.
         first = found[0] if found and (pattern.exact or found[0] != head) else ""
+        first = "function" if _FUNCTION.match(head) else first
         if first in _CONTINUING:
             return "continuing", first
         needed, sample = _DATA["compound"].get(first, ("", ""))
@@ -72,9 +80,11 @@ def _missing(text: str, needed: str) -> str:
     """Return what a shell lacks to complete *text*, e.g. *needed*; "" if it is complete."""
     if needed and needed not in _WORDS.findall(text):
         return f"`{needed}`"
-    unquoted = QUOTED.sub("", text)
-    if any(mark in text for mark in _OTHER_QUOTES):
+    if _OTHERWISE.search(text):
         return ""
-    operator = _OPERATOR_AT_END.search(unquoted)
-    quote = next((each for each in "'\"" if each in unquoted), "")
-    return f"`{quote}`" if quote else f"what follows `{operator[1]}`" if operator else ""
+    before = ""
+    while text != before:
+        before, text = text, _CLOSED.sub("x", text)
+    operator = _OPERATOR_AT_END.search(text)
+    closing = next((each for opening, each in _CLOSING.items() if opening in text), "")
+    return f"`{closing}`" if closing else f"what follows `{operator[1]}`" if operator else ""

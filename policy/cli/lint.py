@@ -58,6 +58,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Print the findings, fix some of them, and return the exit status."""
     found = load_here(options.path, Hosts.of(options), every=True, empty=True)
     console.note(found.not_read)
+    console.note(found.guesses)
     if options.fix or options.diff or options.tidy:
         _check_fixable(found.tree, options.path)
     report = _linted(found, options)

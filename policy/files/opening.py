@@ -108,9 +108,8 @@ class StartPlace:
     top: Path  # the top folder of the checkout; without one, the folder of the session
     folder: str  # the folder of the session, relative to *top*; "" is *top*
     main: Path | None = None  # of a linked worktree: the main checkout, or a bare repository
-    above: tuple[
-        Path, ...
-    ] = ()  # without a checkout, the parents up to the home folder or the root
+    # Without a checkout, the parents up to the home folder or the root.
+    above: tuple[Path, ...] = ()
 
     @property
     def tree(self) -> Folder:
@@ -134,20 +133,20 @@ def start_place(folder: str | Path) -> StartPlace:
 def _main_of(top: Path) -> Path | None:
     """Return the main checkout of a linked worktree, or its repository if that has none."""
     try:
-        # Its `.git` is a file with `gitdir: REPOSITORY/worktrees/NAME`; two files there name both
-        # back. Otherwise it is no linked worktree (2.1.329, observed).
-        link = (top / ".git").read_text("utf-8").strip().removeprefix("gitdir:").strip()
-        git = (top / link).resolve()
-        common, back = (git / (git / name).read_text("utf-8").strip() for name in _BACK)
-        common, back = common.resolve(), back.resolve()
+        # REPOSITORY/worktrees/NAME, in which two files name both back. Otherwise it is no linked
+        # worktree (2.1.329, observed).
+        git = _named_in(top / ".git")
+        common, back = _named_in(git / "commondir"), _named_in(git / "gitdir")
     except (OSError, ValueError):
         return None
-    if git.parent != common / "worktrees" or back != top / ".git":
-        return None
-    return common.parent if common.name == ".git" else common
+    is_linked = git.parent == common / "worktrees" and back == top / ".git"
+    main = common.parent if common.name == ".git" else common
+    return main if is_linked else None
 
 
-_BACK = ("commondir", "gitdir")
+def _named_in(file: Path) -> Path:
+    """Return the path that a file of git holds."""
+    return (file.parent / file.read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
 
 
 # Pattern of paths -> the kind of file.
@@ -156,10 +155,9 @@ _KINDS = [
     for pattern, what in (
         (r"(^|/)skills/.*/?SKILL\.md$", "skill"),
         (r"(^|/)commands/.+\.md$", "command"),
-        (r"(^|/)agents/.+\.md$", "agent definition"),
+        (r"(^|/)agents/.+\.md$|\.(agent|chatmode)\.md$", "agent definition"),
         (r"(^|/)\.claude[^/]*/.*settings[^/]*\.json$", "settings"),
-        (r"(^|/)settings(\.[\w-]+)?\.json$", "settings"),
-        (r"(^|/)settings/.+\.json$", "settings"),
+        (r"(^|/)settings(/.+|(\.[\w-]+)?)\.json$", "settings"),
         (r"(^|/)(hooks/)?hooks\.json$", "hooks"),
         (r"(^|/)\.mcp\.json$", "tool servers"),
         (r"(^|/)plugin\.json$", "plugin manifest"),
@@ -168,7 +166,6 @@ _KINDS = [
             "configuration of another runtime",
         ),
         (r"(^|/)opencode\.jsonc?$", "configuration of another runtime"),
-        (r"\.agent\.md$|\.chatmode\.md$", "agent definition"),
     )
 ]
 
@@ -181,20 +178,13 @@ def kind_of_unread(path: str) -> str | None:
 # Names that hosts read; `**` is any number of folders.
 _NAMES = [
     name.split("/")
-    for name in (
-        ".claude/settings.json",
-        ".claude/settings.local.json",
-        ".claude/agents/**/*.md",
-        ".claude/commands/**/*.md",
-        ".claude/skills/*/SKILL.md",
-        ".zeph/agents/*.md",
-        "a3s.session.yaml",
-        "pikuri.host.yaml",
-    )
+    for name in ".claude/settings.json .claude/settings.local.json .claude/agents/**/*.md"
+    " .claude/commands/**/*.md .claude/skills/*/SKILL.md .zeph/agents/*.md a3s.session.yaml"
+    " pikuri.host.yaml".split()
 ]
 # Extensions that people confuse.
 _ENDINGS = [
-    frozenset(each.split()) for each in ("json jsonc json5 toml yaml yml", "md mdc mdx txt")
+    frozenset(one.split()) for one in ("json jsonc json5 toml yaml yml", "md markdown mdc mdx txt")
 ]
 
 
@@ -202,6 +192,8 @@ def near_name(path: str) -> str:
     """Return the path that a host reads and that *path* resembles, or ""."""
     if re.search(r"(?:^|/)\.claude/skills/[^/]+\.md\Z", path):
         return ".claude/skills/*/SKILL.md"
+    if re.search(r"(?:^|/)\.claude/\.?mcp\.json\Z", path):
+        return ".mcp.json"
     for wanted in _NAMES:
         names = [name for name in wanted if name != "**"]
         given = path.split("/")
@@ -232,8 +224,8 @@ def _is_near(given: str, wanted: str) -> bool:
     spaced = re.sub("[-_ ]", ".", name)
     from difflib import SequenceMatcher  # noqa: PLC0415  # rarely needed
 
-    # One letter of six may be missing.
-    return other == "*" or SequenceMatcher(None, spaced, other).ratio() > 0.9
+    # One letter of six may be missing, or stand elsewhere.
+    return other == "*" or SequenceMatcher(None, spaced, other).ratio() > 0.83
 
 
 # Codes of findings about files and folders of which nothing was read.

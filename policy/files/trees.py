@@ -6,6 +6,7 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -71,6 +72,12 @@ class Tree(ABC):
     def source(self, path: str, limit: int = limits.FILE_BYTES) -> FileText:
         """Return the text at *path*; raise `PolicyError` as `read`, or unless it is UTF-8."""
         return decode(path, self.read(path, limit))
+
+    def readable(self, path: str) -> FileText | None:
+        """Return the text at *path*, or None if `source` raises."""
+        with suppress(PolicyError):
+            return self.source(path)
+        return None
 
 
 def missing(path: str, label: str) -> PolicyError:

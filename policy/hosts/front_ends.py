@@ -12,7 +12,7 @@ from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.values import evolve, frozen
 from policy.files.opening import StartPlace
-from policy.files.trees import Folder, Tree
+from policy.files.trees import Folder, Memory, Tree
 from policy.hosts.project import FrontEnd, Project
 
 if TYPE_CHECKING:  # reading needs nothing of what writes
@@ -103,12 +103,8 @@ def front_ends(
         managed_files=_folder(managed, discovery.OF_ADMINISTRATORS),
     )
     if start is not None:
-        main = None
-        if start.main is not None:
-            nothing = Folder(start.main, top=frozenset())
-            main = _within(start.main, discovery.read_of_main(start)) or nothing
-        above = (_within(each, discovery.OF_ABOVE) for each in start.above)
-        files = tuple(each for each in above if each is not None)
+        main = _within(start.main, discovery.read_of_main(start)) if start.main else None
+        files = tuple(_within(each, discovery.OF_ABOVE) for each in start.above)
         options = evolve(options, start=start.folder, main_files=main, above_files=files)
     chosen = ClaudeFrontEnd(options)
     return tuple(chosen if each.HOST == chosen.HOST else each for each in FRONT_ENDS)
@@ -130,6 +126,6 @@ def _folder(text: str, top: frozenset[str]) -> Folder | None:
     return Folder(Path(text).expanduser(), follows=True, top=top) if text else None
 
 
-def _within(folder: Path, top: frozenset[str]) -> Folder | None:
+def _within(folder: Path, top: frozenset[str]) -> Tree:
     own = folder / ".claude"
-    return Folder(own, follows=True, top=top) if own.is_dir() else None
+    return Folder(own, follows=True, top=top) if own.is_dir() else Memory({})

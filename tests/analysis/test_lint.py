@@ -926,6 +926,35 @@ def test_a_rule_of_no_command_is_taken_out_unless_it_was_to_hold_one_back(
     assert (bool(some), any(each.edits for each in some)) == (found, mended)
 
 
+# Each beside a whole command like it; bash has said of each whether it accepts it.
+@pytest.mark.parametrize(
+    ("fragment", "whole"),
+    [
+        ("$(", "$(x)"),
+        ("x=$(y", "x=$(y)"),
+        ("echo `x", "echo `x`"),
+        ("${x", "${x}"),
+        ("x=(", "x=(a b)"),
+        ("foo <(bar", "foo <(bar)"),
+        ('echo "$(x)', 'echo "$(x "(")"'),
+        ('foo "a', "foo \"it's $(x) isn't\""),
+        ("foo 'a", "foo 'it\"s ('"),
+        ("echo $((1+", "echo $((1+1))"),
+        ("function f", "function f { x; }"),
+        ("f() {", "f() { x; }"),
+        ("f()", "f() (x)"),
+        ("then foo", "thenfoo"),
+        ("select x in", "selectx in"),
+        ("case $x in", "case x in y) z;; esac"),
+        ("x &&", "x '&&'"),
+        ("x 2>", "x 2>&1"),
+    ],
+)
+def test_a_fragment_that_a_shell_refuses_is_the_rule_of_no_command(fragment, whole) -> None:
+    for text, known in ((fragment, True), (whole, False)):
+        assert ("rule-of-no-command" in codes(settings(allow=[f"Bash({text})"]))) is known, text
+
+
 def test_a_piece_that_is_denied_is_denied_in_what_the_host_cannot_read() -> None:
     chain = load_tree(Memory(settings(deny=["Bash(do *)"]))).chain("main", reading="enforced")
     command = {"command": "for ((i=0;i<3;i++)); do rm x; done"}

@@ -30,7 +30,6 @@ from policy.analysis.lint.suppression import (
 )
 from policy.core.decision import Reason
 from policy.core.effect import Effect
-from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.memory import seldom_collecting
 from policy.core.source import Place, Source
@@ -61,14 +60,7 @@ def lint(tree: Tree, workspace: Workspace, *, most: int | None = None) -> Linted
 
     *most* is how many rules of a project are tried for whether they matter; None is no bound.
     """
-
-    @cache
-    def source_of(file: str) -> Source | None:
-        try:
-            return tree.source(file)
-        except PolicyError:
-            return None
-
+    source_of = cache(tree.readable)
     projects = [Positions(project, source_of) for project in workspace.projects]
     found = list(workspace.findings)
     known = {(finding.code, finding.place) for finding in found}

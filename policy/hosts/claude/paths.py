@@ -20,7 +20,7 @@ from policy.patterns.tokens import Gap, Token, fits
 # `[!a]` is one of `!` and `a`, and so is `[^a]`: no set is negated.
 _SET: Final = re.compile(r"\[([!^]+)([^]]+)\]")
 # A glob in which every backslash escapes a character.
-_ESCAPED: Final = re.compile(r"(?:[^\\]|\\[^\\/])*", re.DOTALL)
+_ESCAPED: Final = re.compile(r"(?:[^\\]|\\[^/])*", re.DOTALL)
 
 # `**/**/`: the second pair of stars matches one folder.
 _TWICE: Final = re.compile(r"(/?\*\*/)\*\*/")
@@ -33,10 +33,9 @@ def _read_glob(text: str, anchors: Anchors, effect: Effect) -> tuple[tuple[str, 
     glob = _SET.sub(lambda found: f"[{found[2]}{found[1]}]", text.rstrip(" \t"))
     if "[]" in glob:
         raise Unusable("`[]` stands for no character")
-    if "\\" in glob and (glob.endswith("/**") or not _ESCAPED.fullmatch(glob)):
-        raise Unusable("a backslash is no separator here, and escapes neither itself nor a folder")
-    if "\\" in glob and effect is Effect.ALLOW:
-        raise Unusable("what a backslash makes of the letter behind it is not read here")
+    is_read = effect is not Effect.ALLOW and not glob.endswith("/**") and _ESCAPED.fullmatch(glob)
+    if "\\" in glob and not is_read:
+        raise Unusable("a backslash is no separator, and what it makes of a letter is not read")
     glob = re.sub(r"\\.", "?", glob)  # whatever the escaped character is
     if glob and not glob.strip("/"):
         raise Unusable(f"`{glob}` alone matches nothing; all below it is `{glob}**`")

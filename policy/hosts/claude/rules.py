@@ -434,8 +434,8 @@ def entries_of(rule: str, effect: Effect, dialect: Dialect) -> tuple[Entry, ...]
     return tuple(line.entry for line in lines)
 
 
+_ESCAPED: Final = re.compile(r"\\([()\\])")  # as the host saves them
 _ESCAPED_PARENTHESIS: Final = re.compile(r"(?:^|[^\\])\\[()]")
-_BARE: Final = [re.compile(rf"(?<!\\)(?:\\\\)*\{each}") for each in "()"]
 _LITERAL_SERVER: Final = re.compile(r"mcp__[^*]+?__")
 
 
@@ -457,9 +457,10 @@ def _read(rule: RuleText) -> RuleLines:
             return _parameter_lines(rule, tool, parameter[1], parameter[2].strip())
         return rule.skipped("mcp-specifier", tool=tool)
     if content is not None and not rule.scope.flag and _ESCAPED_PARENTHESIS.search(content):
-        opened, closed = (len(bare.findall(content)) for bare in _BARE)
-        if opened != closed:  # it is unknown which parentheses are meant
+        bare = re.sub(r"\\.", "", content)
+        if bare.count("(") != bare.count(")"):  # it is unknown which parentheses are meant
             return rule.skipped("malformed-rule", case="escaped")
+    content = content and _ESCAPED.sub(r"\1", content)
     misnaming = misnamed(tool, rule.span, effect) if of_server else ()
     if misnaming:
         return RuleLines((), misnaming)

@@ -133,6 +133,10 @@ NEARLY = {
     ".claude/command/a.md": "do it",
     ".claude/command/web/a.md": "do it",
     ".claude/skill/a/SKILL.md": AGENT,
+    ".claude/setitngs.json": DENIES,
+    ".claude/agnets/a.md": AGENT,
+    ".claude/agents/a.markdown": AGENT,
+    ".claude/mcp.json": "{}",
 }
 ELSEWHERE = {"settings.json": DENIES, "agents/a.md": AGENT, "kit/skills/a/SKILL.md": AGENT}
 
@@ -165,6 +169,8 @@ def test_a_file_that_is_read_where_the_host_does_not_look_is_called_a_guess(
         for verb in (["audit", str(path)], ["check", str(path), "Read(.env)"]):
             main(verb)
             assert (told in capsys.readouterr().out) == said
+    main(["lint", str(tmp_path)])
+    assert told in capsys.readouterr().err
 
 
 def test_front_matter_that_is_not_yaml_is_found_and_read_key_by_key() -> None:
@@ -283,6 +289,8 @@ def test_a_rule_is_held_against_the_servers_that_are_configured() -> None:
     (found,) = load(Memory(files))
     told = {each.message.split("`")[1]: each.help for each in found.findings}
     assert told == {"mcp__foo_bra__x": "`.mcp.json` has a server `foo_bar`", "mcp__other": ""}
+    workspace = load_tree(Memory(files))
+    assert (workspace.unread, len(workspace.files)) == ((), 2)
 
 
 @pytest.mark.parametrize("reading", ["attenuated", "enforced"])

@@ -272,6 +272,12 @@ def test_a_backslash_stands_with_what_is_behind_it_for_any_character_and_allows_
     assert str(decided("Write", path, {"allow": [f"Edit({rule})"]}).effect) == "ask"
 
 
+def test_a_backslash_that_is_escaped_twice_is_one_of_the_name() -> None:
+    """Once for the rule, and once for the glob."""
+    assert str(decided("Read", "a\\b.py", {"deny": ["Read(a\\\\\\\\b.py)"]}).effect) == "deny"
+    assert str(decided("Read", "a\\b.py", {"deny": ["Read(a\\\\b.py)"]}).effect) == "allow"
+
+
 @pytest.mark.parametrize("rule", ["src\\\\a.py", "\\src/**", "src\\/**", "a.py\\", "src\\/a.py"])
 def test_a_rule_with_any_other_backslash_matches_nothing(rule) -> None:
     for path in ("a.py", "src/a.py", "src\\a.py"):

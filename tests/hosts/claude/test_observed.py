@@ -410,6 +410,30 @@ def test_an_escaped_parenthesis_beside_one_that_is_not_makes_no_rule(rule, path,
 
 
 @pytest.mark.parametrize(
+    ("rule", "known", "other"),
+    [
+        (r'foo "\(x\)"', 'foo "(x)"', r'foo "\(x\)"'),
+        (r"foo . \\( -name x \\)", r"foo . \( -name x \)", r"foo . \\( -name x \\)"),
+        (r"foo . \\\( -name x \\\)", r"foo . \( -name x \)", "foo . ( -name x )"),
+        (r"foo . \\( -name x *", r"foo . \( -name x \)", "foo . -name x"),
+        (r"foo a\\b", r"foo a\b", r"foo a\\b"),
+        (r"foo a\b", r"foo a\b", r"foo a\\b"),
+        (r"foo \\\\b *", r"foo \b x", r"foo \\b x"),
+        (r'foo "\\\\b":*', r'foo "\\b" x', r'foo "\b" x'),
+        (r'foo "\\*" *', 'foo "*" x', 'foo "y" x'),
+    ],
+)
+def test_a_backslash_is_read_as_the_program_saves_it(rule, known, other) -> None:
+    """It escapes a parenthesis and itself in every rule, before stars are looked for."""
+    assert run({"allow": [f"Bash({rule})"]}, known) == "allow"
+    assert run({"allow": [f"Bash({rule})"]}, other) == "ask"
+    assert run({"allow": ["Bash"], "deny": [f"Bash({rule})"]}, known) == "deny"
+    flag = Source("<cli>", json.dumps({"permissions": {"deny": [f"Bash({rule})"]}}))
+    given = decide({"allow": ["Bash"]}, "Bash", {"command": known}, command_line=flag)
+    assert str(given.effect) == "deny"
+
+
+@pytest.mark.parametrize(
     ("rule", "runs", "asks"),
     [
         ("make :*", (), ("make", "make x", "make :x", "make  x")),
