@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +16,7 @@ from policy.core.decision import Because
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span, quoted
-from policy.core.values import evolve, field, frozen
+from policy.core.values import evolve, frozen
 from policy.tables.projects import Projects
 
 if TYPE_CHECKING:
@@ -67,13 +67,11 @@ class InputTree:
     tree: Tree
     workspace: Workspace
     front_ends: tuple[FrontEnd, ...]
-    _sources: dict[str, Source | None] = field(factory=dict, repr=False)
 
-    def source(self, file: str) -> Source | None:
-        """Return the text of a file of the tree; None where it cannot be read."""
-        if file not in self._sources:
-            self._sources[file] = self.tree.readable(file)
-        return self._sources[file]
+    @cached_property
+    def source(self) -> Callable[[str], Source | None]:
+        """Returns the text of a file of the tree, or None where it cannot be read."""
+        return cache(self.tree.readable)
 
     @cached_property
     def guesses(self) -> str:

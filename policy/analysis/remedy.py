@@ -276,12 +276,16 @@ def _rule(tool: str, text: str, dialect: Dialect) -> str | None:
         forms += [f"Read({written})", f"Edit({written})"]
     elif kind not in _ALONE:
         forms.append(tool)
+    has_escape = "\\" in written and kind is ArgumentKind.COMMAND
+    if has_escape:  # some hosts read it as one
+        forms.append(f"{tool}({_ESCAPE.sub(_ESCAPED, written)})")
     # A credential is shown as stars.
     is_pattern = any(each in masked(text) for each in special) or HIDDEN_TEXT in written
     for form in forms:
         with suppress(PolicyError):
             own = [one for one in entries_of(form, Effect.ALLOW, dialect) if one.tool == tool]
-            if not own or (is_pattern and "(" in form):
+            misses = has_escape and not any(e.pattern and e.pattern.matches(text) for e in own)
+            if not own or misses or (is_pattern and "(" in form):
                 continue
             # A text may read as the name of a parameter, a colon and its value.
             if not own[0].field:
@@ -289,6 +293,11 @@ def _rule(tool: str, text: str, dialect: Dialect) -> str | None:
             if dialect.argument(tool) is not dialect.other:
                 return None
     return None
+
+
+# A backslash that may be an escape, and one that is none.
+_ESCAPE: Final = re.compile(r"\\(?=[()\\]|\Z)")
+_ESCAPED: Final = r"\\\\"
 
 
 def _path(text: str, dialect: Dialect) -> str:

@@ -190,10 +190,8 @@ _ENDINGS = [
 
 def near_name(path: str) -> str:
     """Return the path that a host reads and that *path* resembles, or ""."""
-    if re.search(r"(?:^|/)\.claude/skills/[^/]+\.md\Z", path):
-        return ".claude/skills/*/SKILL.md"
-    if re.search(r"(?:^|/)\.claude/\.?mcp\.json\Z", path):
-        return ".mcp.json"
+    if misplaced := re.search(r"(?:^|/)\.claude/(?:skills/[^/]+\.md|(\.?mcp\.json))\Z", path):
+        return ".mcp.json" if misplaced[1] else ".claude/skills/*/SKILL.md"
     for wanted in _NAMES:
         names = [name for name in wanted if name != "**"]
         given = path.split("/")

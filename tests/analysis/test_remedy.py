@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from policy.analysis.remedy import denial, remedy
@@ -84,6 +86,24 @@ def test_an_allowed_call_is_denied_once_the_rule_is_written_and_others_are_not(
     assert chain(text, "main").decide(tool, call).effect is Effect.DENY
     other = chain(text, "main").decide("Bash", {"command": "git diff main"})
     assert other.effect is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        (r"foo . \( -name x \)", r"Bash(foo . \\( -name x \\))"),
+        (r"foo a\b", r"Bash(foo a\b)"),
+        ('foo "(1)"', 'Bash(foo "(1)")'),
+    ],
+)
+def test_a_rule_has_the_escapes_that_its_host_reads(command, rule) -> None:
+    def started(*rules: str):
+        text = json.dumps({"permissions": {"allow": rules}})
+        return load_tree(Memory({".claude/settings.json": text})).chain("main", reading="enforced")
+
+    call = {"command": command}
+    assert remedy(started(), "Bash", call).rules == (rule,)
+    assert started(rule).decide("Bash", call).effect == "allow"
 
 
 def test_a_chain_is_denied_by_its_last_agent() -> None:

@@ -108,8 +108,7 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
     built = session(options, read.settings, read.definitions, read.skills)
     findings = dict.fromkeys(_findings(found, read, built, top))
     files = [ReadFile(role.path, role.kind, role.assumed) for role in read.roles]
-    if found.servers:
-        files.append(ReadFile(f"{found.root}/.mcp.json".lstrip("/"), "servers", ""))
+    files += [ReadFile(f"{found.root}/.mcp.json".lstrip("/"), "servers")] if found.servers else []
     rules = (rule for each in read.settings for rule in each.rules)
     project = Project(
         host=HOST,

@@ -509,7 +509,7 @@ def _server_lines(rule: RuleText, tool: str) -> RuleLines:
     configured = rule.scope.configured
     if rule.effect is Effect.ALLOW or (server in configured and name in ("", "*")):
         return lines
-    near = difflib.get_close_matches(server, {*configured} - {server}, 1)
+    near = difflib.get_close_matches(server, configured, 1) if server not in configured else ()
     help_line = f"`.mcp.json` has a server `{near[0]}`" if near else ""
     return lines + rule.finding("unknown-tool-unreported", case="server", tool=tool, help=help_line)
 

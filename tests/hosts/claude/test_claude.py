@@ -282,13 +282,21 @@ def test_tools_of_servers_are_called_as_the_host_calls_them() -> None:
 def test_a_rule_is_held_against_the_servers_that_are_configured() -> None:
     files = {
         ".claude/settings.json": json.dumps(
-            {"permissions": {"deny": ["mcp__foo_bra__x", "mcp__foo_bar", "mcp__other"]}}
+            {
+                "permissions": {
+                    "deny": ["mcp__foo_bra__x", "mcp__foo_bar", "mcp__other", "mcp__foobar__x"]
+                }
+            }
         ),
-        ".mcp.json": json.dumps({"mcpServers": {"foo.bar": {"command": "x"}}}),
+        ".mcp.json": json.dumps({"mcpServers": {"foo.bar": {"command": "x"}, "foobar": {}}}),
     }
     (found,) = load(Memory(files))
     told = {each.message.split("`")[1]: each.help for each in found.findings}
-    assert told == {"mcp__foo_bra__x": "`.mcp.json` has a server `foo_bar`", "mcp__other": ""}
+    assert told == {
+        "mcp__foo_bra__x": "`.mcp.json` has a server `foo_bar`",
+        "mcp__other": "",
+        "mcp__foobar__x": "",  # the server is there, whatever its tools are
+    }
     workspace = load_tree(Memory(files))
     assert (workspace.unread, len(workspace.files)) == ((), 2)
 
