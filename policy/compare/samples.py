@@ -146,16 +146,21 @@ class _ChangedLines:
         A deny rule of a file that may match several joined commands denies such a command where
         not all of it is allowed, or where it writes a file and no rule asks for it.
         """
-        may_deny = any(
-            entry.effect is Effect.DENY and entry.reason not in BY_DEFAULT and may_join(pattern)
-            for view in self._pair.views
-            for entry, pattern in zip(view.entries, view.patterns, strict=True)
-        )
-        if not (self._pair.shell.reader and may_deny and self._pair.edits):
+        denied = [
+            any(
+                entry.effect is Effect.DENY and entry.reason not in BY_DEFAULT and may_join(pattern)
+                for view in (self._pair.views[number] for number in side)
+                for entry, pattern in zip(view.entries, view.patterns, strict=True)
+            )
+            for side in self._pair.sides
+        ]
+        if not (self._pair.shell.reader and any(denied) and self._pair.edits):
             return frozenset()
         found: set[Effects] = set()
         for was, now in (*shown, (Effect.ASK, Effect.ASK)):
-            found.update(product((was, Effect.DENY), (now, Effect.DENY)))
+            before = {was, Effect.DENY} if denied[0] else {was}
+            after = {now, Effect.DENY} if denied[1] else {now}
+            found.update(product(before, after))
         return self._possible.intersection(found) - self._pair.precluded
 
     def _of_line(self, number: int, line: int) -> _ChangedLine:
