@@ -61,8 +61,11 @@ def requests_of(lines: Iterable[bytes], name: str) -> Iterator[CallRequest]:
         yield CallRequest(problem=f"line {number:,} of {name}: {problem}")
 
 
+_KEYS: Final = ("tool", "input", "chain")
+
+
 def call_of(
-    value: object, keys: tuple[str, str, str] = ("tool", "input", "chain")
+    value: object, keys: tuple[str, str, str] = _KEYS
 ) -> tuple[str, dict[str, object], tuple[str, ...]]:
     """Return tool, arguments and chain of a call in JSON. Raises PolicyError for no such call."""
     if not isinstance(value, dict):
@@ -70,6 +73,10 @@ def call_of(
     tool, call, chain = (value.get(key) for key in keys)
     if not isinstance(tool, str) or not tool:
         raise PolicyError(f"expected the name of a tool as `{keys[0]}`")
+    if call is None and keys == _KEYS:
+        other = next((key for key, each in value.items() if isinstance(each, dict)), None)
+        if other is not None:  # what is not read must not be decided as a call without arguments
+            raise PolicyError(f"expected the arguments as `input`, found an object as `{other}`")
     call = {} if call is None else call
     if not isinstance(call, dict):
         raise PolicyError(f"expected an object as `{keys[1]}`")

@@ -176,6 +176,10 @@ def test_lines_of_check_are_read(tmp_path):
         ("{}", "expected the name of a tool"),
         ('{"tool": 5}', "expected the name of a tool"),
         ('{"tool": "T", "input": []}', "expected an object"),
+        (
+            '{"tool": "T", "arguments": {"a": "x"}}',
+            "expected the arguments as `input`, found an object as `arguments`",
+        ),
         ('{"gen_ai.tool.name": "T", "gen_ai.tool.call.arguments": "["}', "expected an object"),
         ('{"tool": "T", "chain": [5]}', "expected names of agents"),
         ('{"tool": "T", "effect": "maybe"}', "expected `allow`"),
