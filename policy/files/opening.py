@@ -178,9 +178,16 @@ def kind_of_unread(path: str) -> str | None:
 # Names that hosts read; `**` is any number of folders.
 _NAMES = [
     name.split("/")
-    for name in ".claude/settings.json .claude/settings.local.json .claude/agents/**/*.md"
-    " .claude/commands/**/*.md .claude/skills/*/SKILL.md .zeph/agents/*.md a3s.session.yaml"
-    " pikuri.host.yaml".split()
+    for name in (
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".claude/agents/**/*.md",
+        ".claude/commands/**/*.md",
+        ".claude/skills/*/SKILL.md",
+        ".zeph/agents/*.md",
+        "a3s.session.yaml",
+        "pikuri.host.yaml",
+    )
 ]
 # Extensions that people confuse.
 _ENDINGS = [
