@@ -16,7 +16,7 @@ from statistics import median
 
 from policy.adapters.hook import client, handover
 from tests.benchmark.figures import Figure, Scale
-from tests.benchmark.workload import policy_text
+from tests.benchmark.workload import policy_text, settings
 
 __all__ = ["process_figures"]
 
@@ -31,22 +31,29 @@ def process_figures(scale: Scale) -> Iterator[Figure]:
     """Yield what one hook process costs, with a resident process and without."""
     runs = 30 if scale.calls >= 1_000 else 3
     rules = min(scale.largest, 1_000)
-    with tempfile.TemporaryDirectory(prefix="hook-") as folder:
-        session = _Session(Path(folder), policy_text(scale.workload(rules).rules))
-        try:
-            yield from session.figures(runs, rules)
-        finally:
-            session.end()
+    some = scale.workload(rules).rules
+    for path, text, of in (
+        ("team.policy", policy_text(some), "rules"),
+        (".claude/settings.json", json.dumps(settings(some)), "rules of Claude settings"),
+    ):
+        with tempfile.TemporaryDirectory(prefix="hook-") as folder:
+            session = _Session(Path(folder), path, text)
+            try:
+                yield from session.figures(runs, f"{rules:,} {of}")
+            finally:
+                session.end()
 
 
 class _Session:
-    def __init__(self, folder: Path, text: str) -> None:
+    def __init__(self, folder: Path, path: str, text: str) -> None:
         self.folder = folder
         self.runtime = folder / "run"
         project = folder / "project"
         for each in (project, self.runtime, folder / "home"):
             each.mkdir(mode=0o700)
-        (project / "team.policy").write_text(text)
+        file = project / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
         self.environment = {
             "HOME": str(folder / "home"),
             "XDG_RUNTIME_DIR": str(self.runtime),
@@ -84,7 +91,7 @@ class _Session:
         self.number += 1
         return self.event("Bash", {"command": f"git status && git log -{self.number}"})
 
-    def figures(self, runs: int, rules: int) -> Iterator[Figure]:
+    def figures(self, runs: int, rules: str) -> Iterator[Figure]:
         """Yield the figures of *runs* processes of each kind, by turns."""
         resident = [*_HOOK, "--resident"]
         kinds: dict[str, tuple[Sequence[str], Callable[[], bytes]]] = {
@@ -125,14 +132,14 @@ class _Session:
             took = median(times[name])
             ratio = took / bare
             yield Figure(
-                f"{what}, {rules:,} rules",
+                f"{what}, {rules}",
                 {"median_ms": took, "bare_ms": bare, "ratio": ratio},
                 f"{took:.1f} ms = {ratio:.2f}x python -c pass",
                 f"≤ {target:g}x" if target else "",
                 ratio <= target if target else None,
             )
-        yield self._at_once(resident)
-        yield self._at_once(_HOOK)
+        yield self._at_once(resident, rules)
+        yield self._at_once(_HOOK, rules)
 
     def _run(self, command: Sequence[str], event: bytes) -> bytes:
         return subprocess.run(
@@ -144,7 +151,7 @@ class _Session:
             check=False,  # of a call that is blocked for lack of time there is no answer
         ).stdout
 
-    def _at_once(self, command: Sequence[str], number: int = 20) -> Figure:
+    def _at_once(self, command: Sequence[str], rules: str, number: int = 20) -> Figure:
         """Return how many of *number* processes that are started at once answer, and how soon."""
         events = [self.compound() for _ in range(number)]
         start = time.perf_counter()
@@ -153,7 +160,7 @@ class _Session:
         took, answered = time.perf_counter() - start, sum(map(bool, answers))
         how = "with a resident process" if "--resident" in command else "alone"
         return Figure(
-            f"{number} hook processes at once {how}, a new command each",
+            f"{number} hook processes at once {how}, a new command each, {rules}",
             {"answered": answered, "seconds": took},
             f"{answered} answer, all in {took:.2f} s",
             "all answer",

@@ -26,7 +26,7 @@ from policy.commands.words import (
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import Final, evolve
-from policy.hosts.claude.shell import bash, programs, simple
+from policy.hosts.claude.shell import programs, simple
 from policy.hosts.claude.shell.doubtful import doubtful, ends_unknown, has_late_keyword, hides_text
 from policy.hosts.claude.shell.match_texts import (
     MORE,
@@ -415,6 +415,8 @@ def _read(text: str, shell: Shell) -> Script:
 
 def _read_by_grammar(text: str, shell: Shell) -> Script:
     """Return the script that the grammar reads; else what a scanner finds, for deny rules alone."""
+    from policy.hosts.claude.shell import bash  # noqa: PLC0415  # plain commands need no grammar
+
     is_long = len(text) > shell.longest
     script = None if is_long else bash.read_script(text, shell)
     if script is not None:
