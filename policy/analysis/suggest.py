@@ -73,6 +73,8 @@ class UsedCall:
     project: str = ""
     times: int = field(default=1, eq=False)
     rules: tuple[str, ...] = ()  # that it needs, the narrowest
+    held: tuple[str, ...] = ()  # those for what is asked for, as far as that is known
+    is_spelled: bool = False  # whether the one rule is the whole command
     why: str = field(default="", eq=False)  # why no rule covers it, or ""
 
 
@@ -118,7 +120,13 @@ class _Bare:
                 raise PolicyError(_START)
             chain = call.chain if self._file is None else call.chain[:1]
             asked = chain, call.tool, call.call, effect, call.cwd, call.project
-            return UsedCall(*asked, times=0, rules=self._rules_for(call))
+            rules, is_spelled = self._rules_for(call)
+            lacking: tuple[str, ...] = ()
+            in_force = decider and decider.chain(call.chain, call.cwd, call.project)
+            if effect is Effect.ASK and len(rules) > 1 and isinstance(in_force, Chain):
+                lacking = rules_for(in_force, call.tool, call.call, lacking=True)
+            held = tuple(rule for rule in rules if rule in lacking) or rules
+            return UsedCall(*asked, times=0, rules=rules, held=held, is_spelled=is_spelled)
 
         found: dict[object, UsedCall] = {}
         left_out = Undecided()
@@ -131,14 +139,15 @@ class _Bare:
             found[key] = evolve(call, times=times)
         return [*found.values()], left_out
 
-    def _rules_for(self, record: Record) -> tuple[str, ...]:
+    def _rules_for(self, record: Record) -> tuple[tuple[str, ...], bool]:
         """Return the narrowest rules that a call needs; none for one that none can name alone.
 
-        Raises PolicyError where no rule can allow it, or should name it.
+        Also returns whether there is one that spells the whole command. Raises PolicyError where no
+        rule can allow the call, or should name it.
         """
         tool, call, chain = record.tool, record.call, self._chain(record.cwd)
         if chain.decide(tool, call, checked=True).effect is Effect.ALLOW:
-            return ()
+            return (), False
         command = command_of(tool, call, self.dialect)
         is_hidden = command is not None and (
             command.unread or command.opaque or not all(part.grantable for part in command.parts)
@@ -149,13 +158,13 @@ class _Bare:
             [hidden_kind(each.text, each.why) for each in command.ambiguities] if command else []
         )
         if whole and "\n" not in whole and _SCRIPTS.isdisjoint(kinds):
-            return (whole,)
+            return (whole,), True
         if not rules and holds_credential(call):
             raise PolicyError("no rule may hold a credential")
         if is_hidden:
             only = "only a rule that spells all of it can" if whole else "no rule can"
             raise PolicyError(f"{only} allow {(kinds or [hidden_kind('', '')])[0]}")
-        return rules
+        return rules, False
 
 
 # An effect and a rule -> the rules for single calls that this one replaces.
@@ -165,15 +174,25 @@ _Rules = dict[tuple[Effect, str], tuple[str, ...]]
 def _folded_rules(calls: Iterable[UsedCall], least: int, dialect: Dialect) -> _Rules:
     """Return rules for *calls* of one agent; a rule of an allowed call asks only if it must."""
     calls = list(calls)
-    allowed = {rule for call in calls if call.effect is Effect.ALLOW for rule in call.rules}
+    # A rule that spells a whole command may allow what no pattern does.
+    spelled = {rule for call in calls if call.is_spelled for rule in call.rules}
+    allowed: set[str] = set()
+    for call in calls:
+        is_asked = call.effect is Effect.ASK
+        allowed.update(rule for rule in call.rules if not is_asked or rule not in call.held)
     asked: set[str] = set()
     for call in calls:
         if call.effect is Effect.ASK:
-            asked.update([rule for rule in call.rules if rule not in allowed] or call.rules)
+            asked.update([rule for rule in call.held if rule not in allowed] or call.held)
     return {
         (effect, rule): members
         for effect, rules in ((Effect.ALLOW, allowed - asked), (Effect.ASK, asked))
-        for rule, members in sorted(folded(sorted(rules), least, dialect).items())
+        for rule, members in sorted(
+            (
+                folded(sorted(rules - spelled), least, dialect)
+                | {rule: (rule,) for rule in rules & spelled}
+            ).items()
+        )
     }
 
 
@@ -210,6 +229,8 @@ class _Draft:
         }
         # Rules that take away what the policy in force does not grant.
         self._taken_over: dict[str, dict[tuple[Effect, str], None]] = {a: {} for a in self.agents}
+        # Rules of calls that were asked for.
+        self._asked = {rule for call in calls if call.effect is Effect.ASK for rule in call.rules}
         # A rule for a single call -> why it is not among those that allow.
         self._missing: dict[str, str] = {}
         # The same -> the rule in force that allows the call, which grants nothing new.
@@ -236,7 +257,8 @@ class _Draft:
     def _narrow(self, agent: str, blamed: Mapping[str, str]) -> bool:
         """Write rules for single calls instead of wide ones; take out those for single calls.
 
-        Returns whether *agent* had one of the rules *blamed*, each with why it must not be there.
+        One that allows what is part of a call that was asked for asks instead. Returns whether
+        *agent* had one of the rules *blamed*, each with why it must not be there.
         """
         kept: _Rules = {}
         for (effect, rule), members in self._rules[agent].items():
@@ -249,6 +271,8 @@ class _Draft:
                 kept[effect, wide] = (*kept.get((effect, wide), ()), rule)
             else:
                 self._missing |= dict.fromkeys(members, blamed[rule])
+                if effect is Effect.ALLOW and rule in self._asked and self._file is None:
+                    kept[Effect.ASK, rule] = members
         changed = kept != self._rules[agent]
         self._rules[agent] = kept
         return changed
@@ -383,10 +407,14 @@ class _Draft:
     def _narrow_excess(self, agent: str, difference: Difference) -> bool:
         why = f"its rule would grant more calls of `{difference.tool}` than the policy in force"
         blamed = dict.fromkeys((because.rule for because in difference.after.because), why)
-        # A rule of an agent above may be named: then the tool is what is too wide.
-        named = (rule for _, rule in self._rules[agent])
-        of_tool = (rule for rule in named if rule.partition("(")[0] == difference.tool)
-        return self._narrow(agent, blamed) or self._narrow(agent, dict.fromkeys(of_tool, why))
+        # A rule of an agent above may be named, or none: then rules whose text the call has, or
+        # all of the tool, are too wide.
+        named = (rule.removesuffix(")").partition("(") for _, rule in self._rules[agent])
+        of_tool = {f"{t}({x})" if b else t: x for t, b, x in named if t == difference.tool}
+        texts = "\n".join(map(str, difference.call.values()))
+        within = (rule for rule, text in of_tool.items() if text and text in texts)
+        tries = (blamed, dict.fromkeys(within, why), dict.fromkeys(of_tool, why))
+        return any(self._narrow(agent, each) for each in tries)
 
     def text(self) -> str:
         """Return the policy as a file."""

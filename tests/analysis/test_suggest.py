@@ -664,3 +664,33 @@ def test_no_rule_is_taken_over_beside_one_that_decides_before_it():
     assert rules["ask"] == ["Bash(gh pr create *)", "Monitor"]  # the rules are for both tools
     assert not set(rules["ask"]) & set(rules.get("deny", ()))
     assert found.covered == len(commands)
+
+
+def test_what_is_asked_for_is_the_part_that_the_policy_in_force_does_not_allow():
+    found = proposed([bash("npm test && git push origin main"), bash("git status")])
+    assert lines(found) == [
+        "allow Bash(git status), Bash(npm test)",
+        "ask Bash(git push origin main)",
+    ]
+    assert (found.covered, found.uncovered) == (2, ())
+
+
+def test_a_part_asks_where_allowing_it_would_grant_more():
+    # The host allows `tail -5`, and no wrapper of it.
+    found = propose([bash("npm test | tail -5")], in_force({"ask": ["Bash(npm *)"]}))
+    assert lines(found) == ["ask Bash(tail -5), Bash(npm test)"]
+    assert (found.covered, found.uncovered) == (1, ())
+
+
+def test_a_rule_that_grants_more_takes_no_others_with_it():
+    # The comparison names no rule for `xargs tail`.
+    commands = ["tail -f a.log | head", "terraform plan", "ls | xargs tail -n +2 | terraform apply"]
+    found = propose(map(bash, commands), in_force({"allow": ["Bash(terraform *)"]}))
+    assert "Bash(terraform plan)" in found.text
+
+
+def test_a_rule_that_spells_a_command_is_not_folded():
+    commands = ["kill -9 $(lsof -ti:3000)", "ls | xargs kill -9"]
+    assert settings_of(*(called("Bash", command=text) for text in commands)) == {
+        "allow": ["Bash(kill -9 $(lsof -ti:3000))", "Bash(kill -9 *)"]
+    }
