@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import tomllib
+from collections.abc import Container, Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
@@ -175,33 +178,20 @@ def kind_of_unread(path: str) -> str | None:
     return next((what for pattern, what in _KINDS if pattern.search(path)), None)
 
 
-# Names that hosts read; `**` is any number of folders.
-_NAMES = [
-    name.split("/")
-    for name in (
-        ".claude/settings.json",
-        ".claude/settings.local.json",
-        ".claude/agents/**/*.md",
-        ".claude/commands/**/*.md",
-        ".claude/skills/*/SKILL.md",
-        ".zeph/agents/*.md",
-        "a3s.session.yaml",
-        "pikuri.host.yaml",
-    )
-]
-# Extensions that people confuse.
-_ENDINGS = [
-    frozenset(one.split()) for one in ("json jsonc json5 toml yaml yml", "md markdown mdc mdx txt")
-]
+@cache
+def _names() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("near_names.toml").read_text("utf-8"))
 
 
-def near_name(path: str) -> str:
-    """Return the path that a host reads and that *path* resembles, or ""."""
+def near_name(path: str, paths: Container[str] = ()) -> str:
+    """Return the path that a host reads and that *path*, one of *paths*, resembles, or ""."""
     if misplaced := re.search(r"(?:^|/)\.claude/(?:skills/[^/]+\.md|(\.?mcp\.json))\Z", path):
         return ".mcp.json" if misplaced[1] else ".claude/skills/*/SKILL.md"
-    for wanted in _NAMES:
+    behind = re.fullmatch(_names()["copies"]["path"], path)
+    original = behind[1] if behind else path
+    for wanted in (name.split("/") for name in " ".join(_names()["read"].values()).split()):
         names = [name for name in wanted if name != "**"]
-        given = path.split("/")
+        given = original.split("/")
         if names[0] in given[:-1]:
             given = given[len(given) - 1 - given[::-1].index(names[0]) :]
             if names != wanted:
@@ -209,7 +199,8 @@ def near_name(path: str) -> str:
         elif not names[0].startswith("."):
             given = given[-1:]
         if len(given) == len(names) and all(map(_is_near, given, names)):
-            return "" if fnmatchcase("/".join(given), "/".join(names)) else "/".join(wanted)
+            is_right = fnmatchcase("/".join(given), "/".join(names))
+            return "" if is_right and (not behind or original in paths) else "/".join(wanted)
     return ""
 
 
@@ -220,17 +211,19 @@ def name_for_rules(path: str) -> str:
 
 
 def _is_near(given: str, wanted: str) -> bool:
-    name, dot, ending = given.casefold().rpartition(".")
-    other, _, right = wanted.casefold().rpartition(".")
-    if not (dot and other):
-        name, other = given.casefold(), wanted.casefold()
-    elif ending != right and not any({ending, right} <= confused for confused in _ENDINGS):
+    if given[:1] != "." == wanted[:1]:  # people keep copies of their own files in such a folder
         return False
+    (name, ending), (other, right) = map(os.path.splitext, (given.casefold(), wanted.casefold()))
+    confused = (each.split() for each in _names()["endings"].values())
+    if ending not in ("", right) and not any({ending, right} <= {*each} for each in confused):
+        return False
+    if other == "*" or name in _names()["folders"].get(other, "").split():
+        return True
     spaced = re.sub("[-_ ]", ".", name)
     from difflib import SequenceMatcher  # noqa: PLC0415  # rarely needed
 
     # One letter of six may be missing, or stand elsewhere.
-    return other == "*" or SequenceMatcher(None, spaced, other).ratio() > 0.83
+    return SequenceMatcher(None, spaced, other).ratio() > 0.83
 
 
 # Codes of findings about files and folders of which nothing was read.

@@ -108,8 +108,9 @@ def _about_files(
     """Yield findings for files whose names are similar to names that a host reads."""
     files = [file for project in workspace.projects for file in project.files]
     read = {file.path for file in files if not file.assumed}
-    for path in tree.paths():
-        wanted, other = ("", "") if path in read else (near_name(path), name_for_rules(path))
+    paths = set(tree.paths())
+    for path in sorted(paths - read):
+        wanted, other = near_name(path, paths), name_for_rules(path)
         source = source_of(path) if wanted or other else None
         if source is None:
             continue

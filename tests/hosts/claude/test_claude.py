@@ -137,8 +137,28 @@ NEARLY = {
     ".claude/agnets/a.md": AGENT,
     ".claude/agents/a.markdown": AGENT,
     ".claude/mcp.json": "{}",
+    ".claude/settings.local.json.txt": DENIES,
+    ".claude/settings.local.json.bak": DENIES,
+    ".claude/settings.local.json~": DENIES,
+    ".claude/settings": DENIES,
+    ".claude/settings (1).json": DENIES,
+    ".claude/subagents/a.md": AGENT,
+    ".claude/sub-agents/web/a.md": AGENT,
+    ".claude/slash-commands/a.md": "do it",
+    ".claude/agents/a.md.old": AGENT,
+    ".claude/agents/a": AGENT,
 }
-ELSEWHERE = {"settings.json": DENIES, "agents/a.md": AGENT, "kit/skills/a/SKILL.md": AGENT}
+ELSEWHERE = {
+    "settings.json": DENIES,
+    "agents/a.md": AGENT,
+    "kit/skills/a/SKILL.md": AGENT,
+    "claude/settings.json": DENIES,  # as people keep what they link to their home
+    "claude/agents/a.md": AGENT,
+    ".claude/settings.json.bak": DENIES,  # beside the file itself
+    ".claude/settings.json.example": DENIES,
+    ".claude/agents/LICENSE": "do it",
+    ".claude/docs/settings.txt": DENIES,
+}
 
 
 @pytest.mark.parametrize("path", [*NEARLY, *ELSEWHERE])
