@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Container, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -180,6 +179,8 @@ def kind_of_unread(path: str) -> str | None:
 
 @cache
 def _names() -> dict[str, dict[str, str]]:
+    import tomllib  # noqa: PLC0415  # imports much
+
     return tomllib.loads(Path(__file__).with_name("near_names.toml").read_text("utf-8"))
 
 
