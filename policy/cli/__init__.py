@@ -89,7 +89,6 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
         module = import_module(f"policy.cli.{verb.replace('-', '_')}")
         with watched(console.progress):
             status: int = module.run(options, console)
-        console.clear()
         reader = sys.modules.get("policy.commands.reader")
         for name in sorted(reader.missing_extras) if reader is not None else ():
             console.say(
@@ -104,6 +103,8 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001  # reported as a bug
         console.internal_error(error)
         return 2
+    finally:
+        console.clear()
     return status
 
 

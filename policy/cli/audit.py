@@ -25,7 +25,7 @@ from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
 from policy.cli.report.access import CLASSES, NOTHING, access_of, access_table, cell
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.results import Result, path_prefix, result
+from policy.cli.report.results import Result, path_prefix
 from policy.cli.report.words import (
     HERE,
     because_text,
@@ -452,7 +452,7 @@ def _results(audited: Audit, spans: _Spans) -> list[Result]:
                 places = [a.place for a in project.agents if a.name in group.agents]
                 file = next((place.file for place in places if place), "")
                 code, message = kind.replace(" ", "-"), doc.unstyled(_gap(group))
-                found.append(result(code, message, severity, span, file=file))
+                found.append(Result(Finding(code, message, severity, span, file)))
     return found
 
 

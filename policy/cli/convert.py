@@ -17,9 +17,9 @@ from policy.core.errors import PolicyError
 from policy.core.source import quoted
 from policy.files.opening import open_tree
 from policy.files.writing import content_of, replace_files
-from policy.tables.table import SPAWN_TOOL
 
 _MOST = 30
+_MOST_CALLS = 4  # of one loss
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -80,7 +80,7 @@ def _blocks(
         ):
             if losses:
                 groups = doc.grouped(losses, _together)
-                items = tuple(_loss(group) for group in groups[:most])
+                items = tuple(_loss(group, most) for group in groups[:most])
                 left = doc.more(sum(map(len, groups[len(items) :])))
                 blocks.append(doc.Section(f"{title} ({len(losses):,})", (*items, *left)))
         for title, notes in _notes(one).items():
@@ -99,13 +99,12 @@ def _summary(conversion: Conversion) -> str:
 
 
 def _together(loss: Loss) -> object:
-    """Return a key by which losses are grouped: starts of agents that are lost in the same way."""
-    if loss.tool != SPAWN_TOOL:
-        return id(loss)
-    return loss.before.effect, loss.after.effect, loss.chain, loss.also
+    """Return a key by which losses are grouped: calls that the same rules or reasons decide."""
+    reasons = (because_text(one, loss.chain[-1], 1) for one in (loss.before, loss.after))
+    return loss.before.effect, loss.after.effect, loss.chain, loss.also, *reasons
 
 
-def _loss(group: Sequence[Loss]) -> doc.Item:
+def _loss(group: Sequence[Loss], most: int | None) -> doc.Item:
     loss = group[0]
     also = f", and {count(len(loss.also), 'more chain')}" if loss.also else ""
     rows = [
@@ -113,7 +112,7 @@ def _loss(group: Sequence[Loss]) -> doc.Item:
         ("before", because_text(loss.before, loss.chain[-1], 1)),
         ("after", because_text(loss.after, loss.chain[-1], 1)),
     ]
-    calls = doc.joined(call(one.tool, one.call) for one in group)
+    calls = doc.joined((call(one.tool, one.call) for one in group), most=most and _MOST_CALLS)
     changed = arrow(loss.before.effect, loss.after.effect)
     return doc.Item((changed, "  ", calls), (doc.Labelled(tuple(rows)),))
 

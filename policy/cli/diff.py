@@ -25,7 +25,7 @@ from policy.cli.report.changes import (
     change_rows,
     is_declared_only,
 )
-from policy.cli.report.results import Result, path_prefix, result
+from policy.cli.report.results import Result, path_prefix
 from policy.cli.report.words import (
     arrow,
     because_text,
@@ -40,7 +40,7 @@ from policy.cli.report.words import (
     sentences,
 )
 from policy.core import expressions as re
-from policy.core.finding import Severity
+from policy.core.finding import Finding, Severity
 from policy.core.source import Span, quoted
 from policy.files.opening import is_unreadable, sides
 from policy.files.text import decode
@@ -570,4 +570,4 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
 
 def _result(kind: str, message: str, detail: str, file: str, span: Span | None = None) -> Result:
     severity = _SEVERITIES.get(kind, Severity.WARNING)
-    return result(kind, message, severity, span, file=file, detail=detail)
+    return Result(Finding(kind, message, severity, span, file, detail))

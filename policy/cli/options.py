@@ -37,8 +37,8 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
         else:
             _add(further, data["further"][name])
     if formats := formats_of(verb):
-        told = f"{', '.join(formats)} (default: {formats[0]})"
-        form = {"choices": formats, "default": formats[0], "metavar": "FORMAT", "help": told}
+        help_ = f"{', '.join(formats)} (default: {formats[0]})"
+        form = {"default": formats[0], "metavar": "FORMAT", "help": help_}
         _add(further, {"--format": form, **data["further"]["answer"]})
     _add(further, data["further"]["colour"])
     return parser
@@ -54,7 +54,8 @@ def formats_of(verb: str) -> list[str]:
 def parse_options(verb: str, arguments: list[str]) -> argparse.Namespace:
     """Return the options in *arguments* of *verb*; `command` is the words after ``--``.
 
-    `output` is file -> format. Raises PolicyError: an output has no file, or an unknown format.
+    `output` is file -> format. Raises PolicyError: an output has no file, or the verb no such
+    format.
     """
     command: list[str] = []
     if "command" in verbs()["verbs"][verb] and "--" in arguments:
@@ -63,7 +64,17 @@ def parse_options(verb: str, arguments: list[str]) -> argparse.Namespace:
     options = parser_of(verb).parse_intermixed_args(arguments)
     options.command = command
     if formats := formats_of(verb):
-        options.output = _outputs(options.output, formats)
+        files: dict[Path, str] = {}
+        for text in options.output:
+            form, _, file = text.partition("=")
+            if not file:
+                raise PolicyError(f"expected FORMAT=FILE, found `{text}`")
+            files[Path(file)] = form
+        for form in (options.format, *files.values()):
+            if form not in formats:
+                help_ = f"the formats are {', '.join(formats)}"
+                raise PolicyError(f"`policy {verb}` has no format `{form}`", help=help_)
+        options.output = files
     return options
 
 
@@ -81,15 +92,3 @@ def _add(adding: argparse._ActionsContainer, options: dict[str, dict[str, Any]])
         if "type" in how:
             how["type"] = {"int": int}[how["type"]]
         where.add_argument(*short, name, **how)
-
-
-def _outputs(given: list[str], formats: list[str]) -> dict[Path, str]:
-    """Return file -> format for each ``--output``. Raises PolicyError for a wrong one."""
-    outputs = {}
-    for text in given:
-        form, _, file = text.partition("=")
-        if form not in formats or not file:
-            help_ = f"the formats are {', '.join(formats)}"
-            raise PolicyError(f"expected FORMAT=FILE, found `{text}`", help=help_)
-        outputs[Path(file)] = form
-    return outputs

@@ -28,6 +28,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.policy is not None:
         found = load_here(options.policy, Hosts.of(options), every=True)
         console.note(found.not_read)
+        if console.unreadable(found.workspace.findings):
+            return 2
         decider = RecordDecider(found.workspace, options.reading, HOME)
     file = rule_file_of(options.to) if options.to else None
     least = max(options.least, 2)

@@ -13,10 +13,10 @@ from policy.analysis.reach.never import check
 from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
-from policy.cli.report.results import Result, path_prefix, result
+from policy.cli.report.results import Result, path_prefix
 from policy.cli.report.words import because_text, call, chain_text
 from policy.core.errors import PolicyError
-from policy.core.finding import Severity
+from policy.core.finding import Finding, Severity
 from policy.files.opening import is_unreadable
 from policy.hosts.claims import ClaimVerdict
 from policy.hosts.notation.semantics import dialect_of
@@ -122,5 +122,6 @@ def _results(tested: Sequence[_Tested]) -> list[Result]:
     found = []
     for verdict in (one for _, one in tested if not one.holds):
         kind, severity = _KINDS[verdict.holds]
-        found.append(result(kind, f"{verdict.claim}: {verdict.why}", severity, verdict.span))
+        finding = Finding(kind, f"{verdict.claim}: {verdict.why}", severity, verdict.span)
+        found.append(Result(finding))
     return found

@@ -16,7 +16,7 @@ import pytest
 import policy
 from policy.cli import main, verbs
 from policy.cli.console import Console
-from policy.cli.options import parser_of
+from policy.cli.options import formats_of, parser_of
 from tests.conftest import FIXTURES
 
 COMMAND = FIXTURES / "command"
@@ -739,6 +739,69 @@ def test_an_audit_of_nothing_says_so_beside_what_it_found(run, tmp_path, monkeyp
     assert status == 2
     assert out.startswith("only: no file here says what an agent may do\n")
     assert "away  a link that leads out of the folder" in out
+
+
+CALL = '{"tool": "Read", "input": {"file_path": "x"}, "chain": ["main"], "effect": "allow"}'
+ASKING = {
+    "audit": ["audit", "here"],
+    "check": ["check", "here", "Read(x)"],
+    "lint": ["lint", "here"],
+    "query": ["query", "Read(x)", "here"],
+    "replay": ["replay", "calls.jsonl", "--policy", "here"],
+    "friction": ["replay", "calls.jsonl", "--policy", "here", "--friction"],
+    "suggest": ["suggest", "calls.jsonl", "--policy", "here"],
+    "convert": ["convert", "here", "--to", "zeph"],
+    "compile": ["compile", "here"],
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Return a folder of nothing, beside a log of one call."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "calls.jsonl").write_text(CALL)
+    (tmp_path / "here").mkdir()
+    return tmp_path / "here"
+
+
+@pytest.mark.parametrize("arguments", ASKING.values(), ids=ASKING)
+def test_every_verb_says_the_same_of_a_folder_of_nothing(arguments, run, here) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("here: error: no file here says what an agent may do\n  help  name the ")
+
+
+# Name of the file -> its content, and what is said of it.
+UNREADABLE = {
+    ".claude/settings.json": (
+        b'{"permissions": {"deny": ["Read",',
+        "expected a value, found the end",
+    ),
+    ".claude/settings.local.json": (b'{"permissions": {"deny": ["\xff"]}}', "is not UTF-8"),
+    ".claude/agents/a.md": (b"---\nname: [a\n---\n", "the `[` is not closed"),
+    "team.policy": (b"agent main {\n    alow Read\n}\n", "alow"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("arguments", ASKING.values(), ids=ASKING)
+def test_no_verb_answers_yes_where_a_file_cannot_be_read(arguments, name, run, here) -> None:
+    content, message = UNREADABLE[name]
+    (here / name).parent.mkdir(parents=True, exist_ok=True)
+    (here / name).write_bytes(content)
+    status, out, err = run(*arguments)
+    assert status == 2
+    assert message in " ".join((out + err).split())
+
+
+@pytest.mark.parametrize("verb", [verb for verb in verbs()["verbs"] if formats_of(verb)])
+def test_a_format_that_a_verb_does_not_have_names_those_that_it_has(verb, run) -> None:
+    given = {"convert": ["convert", "x", "--to", "y"]}.get(verb, [verb, "x"])
+    for option in (["--format", "pdf"], ["--output", "pdf=x"]):
+        status, out, err = run(*given, *option)
+        assert (status, out) == (2, "")
+        assert f"`policy {verb}` has no format `pdf`" in err
+        assert f"the formats are {', '.join(formats_of(verb))}" in err
 
 
 LOOP = "for f in a b; do echo $f; done"

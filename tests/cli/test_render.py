@@ -202,6 +202,22 @@ def test_code_does_not_end_before_it_ends(shown) -> None:
         assert "\n" not in fenced
 
 
+@pytest.mark.parametrize(
+    ("text", "in_text", "in_cell"),
+    [
+        ("a | b", "`a | b`", "`a \\| b`"),
+        ("a `b` | c", "`` a `b` | c ``", "`` a `b` \\| c ``"),
+        # Renderers differ on whether a bar behind two backslashes ends the cell.
+        ("a \\| b", "`a \\| b`", "<code>a&#32;&#92;&#124;&#32;b</code>"),
+        ("<b>", "`<b>`", "`<b>`"),
+    ],
+)
+def test_a_bar_in_code_is_escaped_in_a_table_alone(text, in_text, in_cell) -> None:
+    grid = Grid(("", "call"), (("1", Ink(text, "call")),))
+    assert markdown([Item(Ink(text, "call"))]) == f"- {in_text}\n"
+    assert markdown([grid]).splitlines()[-1] == f"| 1 | {in_cell} |"
+
+
 # --- words -----------------------------------------------------------------------
 
 

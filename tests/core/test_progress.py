@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from policy.cli import console
+from policy.cli import console, main
 from policy.core.progress import reached, steps, watched
 
 
@@ -40,3 +40,17 @@ def test_a_terminal_shows_a_bar_that_is_gone_before_anything_else_is_written(
     where.clear()
     bar = "\r\x1b[K[#####---------------] 1 of 4  comparing chains\r\x1b[K"
     assert errors.getvalue() == (bar if shown else "")
+
+
+def test_an_interrupted_command_leaves_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = Terminal()
+    monkeypatch.setattr("sys.stderr", errors)
+
+    def run(options: object, where: console.Console) -> int:
+        where._next = 0.0
+        reached("comparing chains", 1, 4)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("policy.cli.audit.run", run)
+    assert main(["audit", "."]) == 130
+    assert errors.getvalue().endswith("1 of 4  comparing chains\r\x1b[K")

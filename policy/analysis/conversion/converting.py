@@ -26,6 +26,7 @@ from policy.analysis.conversion.losses import (
     Unproven,
     losses,
 )
+from policy.analysis.inputs import read
 from policy.analysis.reach.worklist import reach
 from policy.commands.reader import read_command
 from policy.compare.compare import Known
@@ -34,7 +35,6 @@ from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import A_PATH, PolicyError, expect
-from policy.core.progress import steps
 from policy.core.source import Source, quoted
 from policy.files.frontmatter import HeaderLanguage, split_front_matter
 from policy.files.json_nodes import read_json
@@ -55,7 +55,6 @@ from policy.hosts.portable import (
     covers,
 )
 from policy.hosts.project import FrontEnd, Project
-from policy.hosts.workspace import load_tree
 from policy.patterns.pattern import Pattern
 from policy.tables.calls import Unreadable, argument_text
 from policy.tables.chain import Chain, SpawnDenied
@@ -366,8 +365,7 @@ def convert(
         if name not in ends:
             msg = f"there is no host `{name}`"
             raise PolicyError(msg, help="known are " + ", ".join(f"`{h}`" for h in sorted(ends)))
-    workspace = load_tree(tree)
-    projects = [p for p in workspace.projects if p.host != to and source in ("", p.host)]
+    projects = [p for p in read(tree).workspace.projects if p.host != to and source in ("", p.host)]
     if not projects:
         msg = f"no project of {source or 'another host'} to convert"
         raise PolicyError(msg, file=tree.label, help="`policy fmt` prints canonical files")
@@ -375,7 +373,7 @@ def convert(
         _check(project)
     found: list[Conversion] = []
     files: dict[str, str] = {}
-    for project in steps(projects, f"converting to {to}"):
+    for project in projects:
         made = _conversion(tree, project, ends, to, allow_looser=allow_looser)
         for name in made.files:
             if name in files:

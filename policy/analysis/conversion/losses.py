@@ -22,6 +22,7 @@ from policy.compare.tables import Tools, compare_others, glob_pattern, internal_
 from policy.compare.witness import Call, Difference, ordinary, witness_call
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
+from policy.core.progress import reached
 from policy.core.values import evolve, field, frozen
 from policy.hosts.notation import DIALECT
 from policy.hosts.project import Project
@@ -371,6 +372,7 @@ class _Walk:
     def run(self) -> None:
         """Compare the tables of all chains, and the calls that start agents."""
         while self._queue:
+            reached("comparing chains", len(self._seen) - len(self._queue), len(self._seen))
             chains, names = self._queue.popleft()
             # Most positions have equal tables.
             key = _compare_tables, *(chain.table.use.sets for chain in chains), self.fixed

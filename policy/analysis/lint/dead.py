@@ -232,7 +232,8 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
     }
     chains = _Trials(alone.tried, alone.most, alone.effort)
     by: dict[Mark, Chain] = {}
-    for chain in (each for each in positions.chains if granting and len(each.names) > 1):
+    below = [chain for chain in positions.chains if granting and len(chain.names) > 1]
+    for chain in steps(below, "looking for rules that are not handed on"):
         by = dict.fromkeys(alone.tried.marks(chain.table, granting), chain) | by
         chains.take(chain.table, granting)
     for mark, standings in chains.dead.items():

@@ -26,23 +26,27 @@ def report_markdown(report: doc.Report, most: int | None) -> str:
     return text if most is None else text.encode()[:LIMIT].decode("utf-8", "ignore")
 
 
-def code(text: str) -> str:
-    """Return *text* as a code span."""
-    shown = visible(masked(text)).replace("|", "\\|")
+def code(text: str, *, cell: bool = False) -> str:
+    """Return *text* as a code span, in a *cell* of a table or elsewhere."""
+    shown = visible(masked(text))
+    if cell and "\\|" in shown:  # a backslash before a bar has no escape in a code span
+        return f"<code>{''.join(c if c.isalnum() else f'&#{ord(c)};' for c in shown)}</code>"
+    if cell:
+        shown = shown.replace("|", "\\|")
     longest = max(map(len, re.findall("`+", shown)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if longest or shown.startswith(" ") else ""
     return f"{fence}{pad}{shown}{pad}{fence}" if shown else ""
 
 
-def inline(text: doc.Text) -> str:
-    """Return *text* as Markdown on one line."""
-    return "".join(map(_inline, doc.inked(text)))
+def inline(text: doc.Text, *, cell: bool = False) -> str:
+    """Return *text* as Markdown on one line, in a *cell* of a table or elsewhere."""
+    return "".join(_inline(ink, cell=cell) for ink in doc.inked(text))
 
 
-def _inline(ink: doc.Ink) -> str:
+def _inline(ink: doc.Ink, *, cell: bool) -> str:
     if ink.role in doc.CODE:
-        return code(ink.text)
+        return code(ink.text, cell=cell)
     shown = ink.text.translate(_SPECIAL)
     return f"**{shown}**" if ink.role in _STRONG and shown else shown
 
@@ -86,14 +90,13 @@ def _block(block: doc.Block, level: int) -> list[str]:
             inner = _lines(body, level + 1)
             if not folded:
                 return [f"{'#' * level} {inline(title)}", "", *inner]
-            unstyled = "".join(p if isinstance(p, str) else p.text for p in doc.pieces(title))
-            shown = html.escape(unstyled)
-            return [f"<details><summary>{shown}</summary>", "", *inner, "", "</details>"]
+            summary = html.escape("".join(ink.text for ink in doc.inked(title)))
+            return [f"<details><summary>{summary}</summary>", "", *inner, "", "</details>"]
         case doc.Grid(heads, rows) if not any(heads):
             joined = (" · ".join(filter(None, map(inline, row))) for row in rows)
             return [f"- {each.replace(' · →', ' →')}" for each in joined]
         case doc.Grid(heads, rows):
-            cells = [[inline(cell) for cell in row] for row in rows]
+            cells = [[inline(each, cell=True) for each in row] for row in rows]
             return [
                 f"| {' | '.join(row)} |"
                 for row in ([inline(doc.Ink(h)) for h in heads], ["---"] * len(heads), *cells)

@@ -15,7 +15,7 @@ from policy.cli.report.document import Report
 from policy.cli.report.words import sentences
 from policy.core.credentials import masked
 from policy.core.finding import Finding, Severity
-from policy.core.source import Place, Span, visible
+from policy.core.source import Place, visible
 from policy.core.values import evolve, frozen
 from policy.files.trees import Tree
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Result:
-    """A finding or a change, for formats that list them one by one."""
+    """A finding, a change or a claim, for formats that list them one by one."""
 
     finding: Finding
     suppression: str = ""  # ``inSource`` for a comment, ``external`` for a baseline, "" for none
@@ -56,19 +56,6 @@ class Result:
 
         text = f"{file}\0{self.finding.code}\0{visible(self.finding.message)}"
         return sha256(text.encode()).hexdigest()[:32]
-
-
-def result(
-    kind: str,
-    message: str,
-    severity: Severity,
-    span: Span | None,
-    *,
-    file: str = "",
-    detail: str = "",
-) -> Result:
-    """Return the result for a change or a claim, which has no page in the catalogue."""
-    return Result(Finding(kind, message, severity, span, file, detail))
 
 
 # Numbers of sections are those of https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
