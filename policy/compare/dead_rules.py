@@ -109,8 +109,6 @@ class ToolLines:
             is_part = narrow.effect is Effect.ALLOW and narrow.form in (Form.PREFIX, Form.BARE)
             is_word = _is_of_words(narrow.pattern) or (is_part and narrow.pattern.exact)
             return is_word and _is_of_words(wide.pattern) and wide.reason is narrow.reason
-        if self._kind is ArgumentKind.URL and "/" in str(narrow.pattern):
-            return False
         if self._opens:
             return narrow.effect is Effect.ALLOW and wide.reason is narrow.reason
         return wide.pattern is not None or self.rules.dialect.checks
@@ -409,14 +407,7 @@ class Trials:
 
     def _is_idle(self, rule: RuleInTable, *, later: bool = False) -> bool:
         """Return whether other rules plainly make each line of *rule* idle (`ToolLines`)."""
-        # Without a line of the host that allows all, rules that allow all have less effect.
-        of_host = any(
-            entry.effect is Effect.ALLOW and entry.pattern is None and entry.reason != Reason.RULE
-            for entry in rule.entries
-        )
-        if of_host or not self._is_by_tool(rule.entries):
-            return False
-        return all(
+        return self._is_by_tool(rule.entries) and all(
             self._of(entry.tool)[part].is_idle(entries, entry, later=later)
             for part, entries in rule.lists.items()
             for entry in entries
@@ -424,7 +415,7 @@ class Trials:
 
     def _is_by_tool(self, entries: Iterable[Entry]) -> bool:
         """Return whether lines apply only to calls of the tools that they name."""
-        if not self._is_uniform or self._dialect.fold_names or self._dialect.loose:
+        if not self._is_uniform or self._dialect.fold_names:
             return False
         return not any(is_glob(entry.tool) for entry in entries)
 

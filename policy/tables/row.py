@@ -199,7 +199,7 @@ class Row:
                 other = calls.argument_text(self.argument, dialect, call, variant=True)
         except calls.Unreadable as unreadable:
             asked = self.indices or dialect.shell.whole
-            if self.opens_files and not asked and unreadable.reason is Reason.MALFORMED:
+            if not asked and unreadable.reason is Reason.MALFORMED:
                 return self.at(last)  # no command, so it opens no file
             return UNREADABLE[unreadable.reason]
         if kind in _COMMANDS:

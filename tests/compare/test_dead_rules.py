@@ -21,7 +21,7 @@ from policy.core.values import evolve
 from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, Form, RuleSet
-from policy.tables.table import LinkedRules, Table
+from policy.tables.table import Ceiling, LinkedRules, Table
 from tests.standings import shadowing
 from tests.strategies import DIALECT, table
 
@@ -94,6 +94,27 @@ def test_a_rule_in_several_links_is_tried_in_all_of_them_at_once() -> None:
     assert _said(met)[rule] == (REDUNDANT, [])
     lenient = table("allow m__*", rule, link="main") & table("allow m__*", rule, link="child")
     assert _said(lenient)[rule] == (LIVE, [])
+
+
+def _met(*lists: RuleSet) -> Table:
+    return Table(Ceiling.of(LinkedRules(rules, (f"list {n}",)) for n, rules in enumerate(lists)))
+
+
+def test_a_pattern_over_names_does_not_cover_a_name_of_any_case() -> None:
+    """`M__a` is a call of the second rule alone."""
+    for rule in ("allow m__a(x)", "allow m__a"):
+        folded = _rules("deny m__*", rule, dialect=evolve(DIALECT, fold_names=True))
+        assert _said(_met(folded))[rule] == (LIVE, [])
+        assert _said(_met(_rules("deny m__*", rule)))[rule] == (SHADOWED, ["m__*"])
+
+
+def test_a_tool_that_one_of_two_hosts_knows_by_another_name_is_tried_by_both() -> None:
+    """The first host takes `Shell` for `Bash`, and the second does not."""
+    first = evolve(DIALECT, aliases={**DIALECT.aliases, "Shell": "Bash"})
+    lists = _rules("allow *", dialect=first), _rules("allow *", "deny Shell")
+    denied = _met(lists[0], evolve(lists[1], entries=lists[1].entries[::-1]))
+    assert denied.decide("Shell", {"command": "x"}).effect is DENY
+    assert _said(denied)["deny Shell"] == (LIVE, [])
 
 
 def test_a_rule_that_is_left_out_is_shown_by_a_call_that_others_decide() -> None:

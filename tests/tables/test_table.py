@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from policy.commands.knowledge import FileTools, Shell
 from policy.core import limits, values
-from policy.core.decision import Reason
+from policy.core.decision import Because, Reason
 from policy.core.effect import Effect
 from policy.core.source import Place
 from policy.patterns.notations import paths
@@ -34,7 +34,7 @@ from policy.tables.table import (
     Table,
 )
 from tests.reference import Said, Scope
-from tests.strategies import compiled, rule_set, scopes, table
+from tests.strategies import DIALECT, compiled, rule_set, scopes, table
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
@@ -101,6 +101,19 @@ def test_nothing_absorbs_bounds_and_what_may_be_handed_on() -> None:
     assert (a & NOTHING).hash == NOTHING.hash
 
 
+def test_where_a_limit_stands_makes_no_other_table() -> None:
+    one, other = (
+        Because("limit depth 1", DENY, "a", Place("a.policy", line, 1)) for line in (1, 2)
+    )
+    for depth in (0, 1):
+        tables = [
+            values.evolve(table("allow Task"), bounds=Bounds(depth, by=by))
+            for by in (one, other, None)
+        ]
+        assert tables[0] == tables[1] == tables[2] != table("allow Task")
+        assert len({each.hash for each in tables}) == len(set(tables)) == 1
+
+
 # --- calls that cannot be read --------------------------------------------------------
 
 
@@ -117,6 +130,27 @@ def test_a_command_that_cannot_be_read_is_denied(call: dict[str, Any]) -> None:
 
 def test_a_call_that_no_rule_looks_into_need_not_be_read() -> None:
     assert table("allow Bash").decide("Bash", {}).effect is ALLOW
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(
+    "rules", [[], ["allow Bash"], ["deny Bash(rm *)"], ["ask Bash(timeout:5)"]]
+)
+def test_a_call_without_a_command_opens_no_file(rules: list[str], whole: bool) -> None:
+    """Only rules that look into commands need one, or a host that reads whole commands."""
+    lines = table("deny Read(.env)", *rules, default=ALLOW).use.parts[0].rules
+    dialect = values.evolve(DIALECT, shell=values.evolve(DIALECT.shell, whole=whole))
+    opening = Table.of(values.evolve(lines, dialect=dialect))
+    wanted = ALLOW, Reason.RULE if "allow Bash" in rules else Reason.DEFAULT
+    if whole or "deny Bash(rm *)" in rules:
+        wanted = DENY, Reason.MALFORMED
+    for call in ({}, {"command": 5}, {"command": None}):
+        decision = opening.decide("Bash", call)
+        assert (decision.effect, decision.reason) == wanted, (call, decision)
+    asked = opening.decide("Bash", {"timeout": "5"}).effect is ASK
+    assert asked is (not whole and "ask Bash(timeout:5)" in rules)
+    long = opening.decide("Bash", {"command": "a" * (limits.CALL_CHARACTERS + 1)})
+    assert (long.effect, long.reason) == (DENY, Reason.TOO_LONG)
 
 
 def test_a_contradicting_path_is_denied() -> None:
