@@ -32,7 +32,7 @@ _BAR = 20  # columns
 
 
 def _page(stream: TextIO, colour: str) -> PageLayout:
-    tty = _is_terminal(stream)
+    tty = stream.isatty()
     width = _WIDTH
     if tty:
         from shutil import get_terminal_size  # noqa: PLC0415  # a pipe has no width
@@ -43,13 +43,6 @@ def _page(stream: TextIO, colour: str) -> PageLayout:
     else:
         wanted = colour == "always"
     return PageLayout(max(width, 20), wanted)
-
-
-def _is_terminal(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except ValueError:  # closed
-        return False
 
 
 @define(eq=False)
@@ -79,7 +72,7 @@ class Console:
     def progress(self, what: str, done: int, total: int) -> None:
         """Show on a terminal how far long work is."""
         now = time.monotonic()
-        if now < self._next or not _is_terminal(sys.stderr):
+        if now < self._next or not sys.stderr.isatty():
             return
         self._next = now + _PAUSE
         self._shown = True

@@ -214,7 +214,11 @@ def _section(title: doc.Text, items: Sequence[doc.Block], most: int | None) -> l
 def summary(report: DiffReport) -> str:
     """Return a summary on one line."""
     diff = report.diff
-    parts = [f"{_side_name(report.old)} → {_side_name(report.new)}: "]
+    # Of the hash of a revision the first twelve digits are enough.
+    sides = (
+        re.sub(r"^([0-9a-f]{12})[0-9a-f]{28}$", r"\1", name) for name in (report.old, report.new)
+    )
+    parts = [" → ".join(sides) + ": "]
     if diff.changes:
         parts.append(_edits(report))
         if not all(effect.edits for effect in report.effects):
@@ -247,13 +251,10 @@ def summary(report: DiffReport) -> str:
 
 def _edits(report: DiffReport) -> str:
     """Return a clause with the numbers of edits that widen, narrow or change nothing."""
-    made = [
-        (edit, change.widened)
-        for effect in report.effects
-        for edit in effect.edits
-        for change in effect.changes
-    ]
-    widening, narrowing = ({e for e, widened in made if widened is does} for does in (True, False))
+    widening, narrowing = set[TextEdit](), set[TextEdit]()
+    for effect in report.effects:
+        for change in effect.changes:
+            (widening if change.widened else narrowing).update(effect.edits)
     idle = sum(edit in report.idle for edit in report.others)
     elsewhere = f"only {'in another permission mode' if report.modes else 'together with others'}"
     elsewhere = "not tried one by one" if report.is_untried else elsewhere
@@ -268,11 +269,6 @@ def _edits(report: DiffReport) -> str:
     if both and total > 1:
         told[1] += f" ({both:,} do{'es' * (both == 1)} both)"
     return f"{count(total, 'edit')}: {', '.join(told)}" if total else ""
-
-
-def _side_name(name: str) -> str:
-    is_hash = len(name) == 40 and not name.strip("0123456789abcdef")
-    return name[:12] if is_hash else name
 
 
 def _texts(edit: TextEdit) -> tuple[str | None, ...]:

@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice, product
+from itertools import islice, permutations, product
 from pathlib import Path
 from typing import Final
 
@@ -313,9 +313,8 @@ def _ordinary(difference: Difference, dialect: Dialect, look_up: LookUps) -> Dif
         for because in decision.because
         if because.place is not None
     ]
-    # Some shells take commands that are only compared as texts.
-    powershell = _KNOWN["powershell"] if field == "command" else ()
-    for text in dict.fromkeys((*_texts(dialect, argument.kind, rules), *powershell)):
+    further = _KNOWN["any"].get(field, ())
+    for text in dict.fromkeys((*_texts(dialect, argument.kind, rules), *further)):
         one = decided({**found.call, field: text})
         if _written(one) == _written(found):
             return one
@@ -329,10 +328,8 @@ def is_ordinary(call: Call) -> bool:
 
 def _texts(dialect: Dialect, kind: ArgumentKind, rules: Sequence[str]) -> Iterator[str]:
     """Yield arguments that rules may match, those with words of the rules first."""
-    for rule in rules:
-        found = _RULE.fullmatch(rule)
-        if found is None:
-            continue
+    of_paths: list[str] = []
+    for found in filter(None, map(_RULE.fullmatch, rules)):
         of_rule = dialect.argument(found[1]).kind
         match kind, of_rule:
             case ArgumentKind.COMMAND, ArgumentKind.COMMAND:
@@ -341,40 +338,59 @@ def _texts(dialect: Dialect, kind: ArgumentKind, rules: Sequence[str]) -> Iterat
                 paths = _paths(found[2])
                 yield from (f"{program} {path}" for path in paths for program in _KNOWN["opening"])
             case ArgumentKind.PATH, ArgumentKind.PATH:
+                of_paths.append(next(_paths(found[2])))
                 yield from _paths(found[2])
             case ArgumentKind.URL, ArgumentKind.URL:
                 host = found[2].replace("*.", "api.").replace("*", "example")
                 yield f"https://{host}/"
             case _:
                 pass
+    for folder, name in permutations(of_paths, 2):
+        yield f"{folder.rpartition('/')[0]}/{name.rpartition('/')[2]}"
     yield from _KNOWN["any"].get(kind.name, ())
     if kind is ArgumentKind.COMMAND:
-        # What runs without a rule needs one behind a program that starts it.
+        # What runs without a rule needs one behind a program that starts it, or in quotes.
         for found in filter(None, map(_RULE.fullmatch, rules)):
-            yield from (f"time {text}" for text in islice(_commands(found[2]), 2))
+            texts = islice(_commands(found[2]), 2)
+            yield from (form.format(text) for text, form in product(texts, _KNOWN["behind"]))
 
 
 def _commands(pattern: str) -> Iterator[str]:
     """Yield commands that a pattern may match."""
     start = re.sub(r"(?::| )\*$", "", pattern)
-    if "*" in start:
+    before, star, _ = start.partition("*")
+    if not start.strip("* "):
+        return
+    if star:
         words = [word for form, word in _KNOWN["stars"].items() if re.search(form, start)]
-        words += _KNOWN["programs"] if start[0] == "*" else _WORDS
+        words += _following(before) if before.endswith(" ") else []
+        words += _WORDS if before else _KNOWN["programs"]
         # A star before an option, or at the end of a word, is left empty; the last of several
         # that is a word of its own needs a word.
-        spare = re.sub(r"\*(?=-)|(?<=\w)\*$", "", start) + f" {_WORDS[0]}" * (start != pattern)
-        known = _COMMANDS.get(spare.partition("*")[0].rstrip(), "").split("|")
-        first = (*filter(None, known), *words) if "git *" not in start else words
-        yield from (
-            " ".join(spare.replace("*", word, 1).replace("*", "x").split()) for word in first
-        )
-        yield from (" ".join(start.replace("*", word).split()) for word in words)
+        spare = re.sub(r"\*(?=-)|(?<=\w)\*$", "", start) + " *" * (start != pattern)
+        yield from (_filled(spare, word) for word in words)
     elif start == pattern:
         yield pattern
     else:
-        yield from (f"{start} {rest}" for rest in _COMMANDS.get(start, "").split("|") if rest)
+        yield from (f"{start} {rest}" for rest in _following(start))
         yield start
         yield from (f"{start} {word}" for word in _WORDS if word)
+
+
+def _following(start: str) -> list[str]:
+    """Return the words that may follow *start*: of all of it, without options, or its last word."""
+    short = re.sub(r"( -\w+)+$", "", start.strip())
+    texts = (start.strip(), short, short.rpartition(" ")[2])
+    return next((_COMMANDS[text].split("|") for text in texts if text in _COMMANDS), [])
+
+
+def _filled(pattern: str, word: str) -> str:
+    """Return *pattern* with *word* for its first star, and for others a word that may follow."""
+    text = pattern.replace("*", word, 1)
+    while "*" in text:
+        before, _, behind = text.partition("*")
+        text = before + [*_following(before), _WORDS[0]][0] + behind
+    return " ".join(text.split())
 
 
 def _paths(pattern: str) -> Iterator[str]:
@@ -396,6 +412,7 @@ def _paths(pattern: str) -> Iterator[str]:
         elif name.startswith(".env"):
             names = [re.sub(r"\*+", "", name).rstrip("."), re.sub(r"\*+", "local", name)]
         else:
-            names = [name.replace("*", "app")]
+            word = re.sub(r"^\*(?=[^\W_])|(?<=[^\W_])\*$", "", name)
+            names = [word.replace("*", "app"), name.replace("*", "app")]
         root = "/" if path.startswith("/") and not folder else ""
         yield from (f"{root}{folder}{'/' if folder and each else ''}{each}" for each in names)

@@ -281,6 +281,7 @@ def test_a_change_of_three_lines_is_told_in_fifteen(tmp_path, capsys) -> None:
         "",
         "3 - deny Read(.env) .claude/settings.json:8",
         "read .env denied → allowed Read(.env), `cat .env`, Grep, 2 more main and 7 agents",
+        "change .env denied → allowed Edit(src/.env), Write main and 4 agents",
         "change .env denied → asked Edit(.env), Write main and 4 agents",
     ]
 

@@ -531,7 +531,7 @@ def _loaded(arguments: list[str], modules: list[str]) -> list[str]:
 def test_colour_is_for_terminals_and_can_be_forced_and_refused(run, monkeypatch) -> None:
     assert "\x1b" not in run("check", "team", "Read(a)")[1]
     assert "\x1b[32m" in run("check", "team", "Read(a)", "--color", "always")[1]
-    monkeypatch.setattr("policy.cli.console._is_terminal", lambda _: True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert Console.of().page.colour
     monkeypatch.setenv("NO_COLOR", "1")
     assert not Console.of().page.colour

@@ -11,6 +11,7 @@ import hashlib
 import html
 import json
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -63,16 +64,13 @@ def _text(value: str) -> str:
 def _blocks(blocks: Iterable[doc.Block], level: int) -> str:
     """Return the HTML of *blocks*; consecutive items form one list."""
     parts: list[str] = []
-    items: list[str] = []
-    for block in blocks:
-        if isinstance(block, doc.Item):
-            items.append(_item(block, level))
-            continue
-        if items:
+    for is_list, some in groupby(blocks, lambda block: isinstance(block, doc.Item)):
+        if is_list:
+            items = (_item(block, level) for block in some if isinstance(block, doc.Item))
             parts.append(f"<ul>{''.join(items)}</ul>")
-            items = []
-        parts.append(_block(block, level))
-    return "".join([*parts, f"<ul>{''.join(items)}</ul>" if items else ""])
+        else:
+            parts += (_block(block, level) for block in some)
+    return "".join(parts)
 
 
 def _item(item: doc.Item, level: int) -> str:

@@ -51,11 +51,6 @@ def _inline(ink: doc.Ink, *, cell: bool) -> str:
     return f"**{shown}**" if ink.role in _STRONG and shown else shown
 
 
-def _entry(text: doc.Text) -> str:
-    """Return *text* as the first line of an item; a leading `+` or `-` starts no other list."""
-    return re.sub(r"^([+-]) ", r"\\\1 ", inline(text))
-
-
 def markdown(blocks: Iterable[doc.Block]) -> str:
     """Return *blocks* as a Markdown document."""
     return "\n".join(_lines(blocks, 2)).strip("\n") + "\n"
@@ -85,7 +80,9 @@ def _block(block: doc.Block, level: int) -> list[str]:
                 for label, text in rows
             ]
         case doc.Item(head, body):
-            return [f"- {_entry(head)}", *(f"  {line}".rstrip() for line in _lines(body, level))]
+            # A leading `+` or `-` starts no other list.
+            entry = re.sub(r"^([+-]) ", r"\\\1 ", inline(head))
+            return [f"- {entry}", *(f"  {line}".rstrip() for line in _lines(body, level))]
         case doc.Section(title, body, folded):
             inner = _lines(body, level + 1)
             if not folded:
