@@ -81,6 +81,25 @@ htpasswd -bc users me ⟦hunter22⟧
 echo ⟦hunter22⟧ | sudo -S apt update
 echo 'me:hunter' | cat; echo '⟦me:hunter22⟧' | chpasswd
 kubectl create secret generic db --from-literal=password=⟦hunter22⟧
+keytool -storepass ⟦ch4ngeit9⟧ -list
+influx -username admin -password ⟦S3cretP4ss⟧
+nuget push a.nupkg -ApiKey ⟦oy2aB3dE5gH7jK9mN1pQ3sT⟧
+dotnet nuget push a.nupkg -k ⟦oy2ab3de5gh7jk9mn1pq3st⟧ -s x
+sonar-scanner -Dsonar.login=⟦9f8e7d6c5b4a32100f1e2d3c⟧
+xfreerdp /u:me /p:⟦S3cretP4ss⟧ /v:host
+net use z: //srv/x /user:me ⟦S3cretP4ss⟧
+lftp -u me,⟦S3cretP4ss⟧ ftp.example.com
+mosquitto_pub -u me -P ⟦S3cretP4ss⟧ -t a -m b
+nmcli dev wifi connect Home password ⟦S3cretP4ss⟧
+psexec.py corp/me:⟦S3cretP4ss@host⟧
+rclone config create r s3 secret_access_key ⟦wJalrXUtnFEMIK7MDENGbPxRfiCY⟧
+gcloud auth activate-refresh-token me ⟦1//0gaB3dE5gH7jK9mN1pQ3sT5v⟧
+cargo login ⟦cioaB3dE5gH7jK9mN1pQ3sT5v⟧
+snyk auth ⟦01234567-89ab-cdef-0123-456789abcdef⟧
+curl -b 'theme=dark; sessionid=⟦9f8e7d6c5b4a3210⟧' https://example.com
+curl https://example.com --cookie "session=⟦9f8e7d6c5b4a3210⟧"
+curl https://api.telegram.org/bot⟦123456789:AAaB3dE5gH7jK9mN1pQ3sT5vW7yZ9aB3dE5⟧/getMe
+http POST example.com Authorization:"Token ⟦9f8e7d6c5b4a3210⟧"
 DATABASE_PASSWORD: ⟦hunter22x⟧
 """.strip().splitlines()
 
@@ -164,6 +183,20 @@ aws configure set aws_access_key_id $ID
 echo done | sudo tee /etc/x
 bypass=true-value1
 DB_PASSWORD=abcd1`date` make
+git commit -m "fix password reset for -pass flag"
+openssl pkcs12 -in a.p12 -passin env:PW1
+openssl rsa -in key1.pem -passin file:pw1.txt
+ffmpeg -pass 1 -passlogfile log2 -i a.mp4
+tool -secret=$SECRET1 -key key1.pem
+curl -b cookies.txt -b "theme=dark1" https://example.com
+npm config set registry https://registry.npmjs.org/
+gcloud config set project my-project-1
+kubectl config set-context prod1
+docker login ghcr.io
+nmcli dev wifi connect Home --ask
+mosquitto_sub -h localhost -p 1883 -t 'a/b1'
+nuget push a1.nupkg -Source nuget.org
+sed -i 's/password=.*/password=REPLACED/' a.ini
 https://www.npmjs.com/package/@scope/name
 """.strip().splitlines()
 
