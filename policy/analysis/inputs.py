@@ -96,10 +96,29 @@ class InputTree:
         return read_beside(start_place(tree.path), {p.host for p in self.workspace.projects})
 
     @property
+    def worktrees(self) -> tuple[str, ...]:
+        """Linked worktrees in the folder that are copies of no checkout in it."""
+        from policy.files.opening import start_place  # noqa: PLC0415  # as below
+        from policy.files.trees import Folder  # noqa: PLC0415  # as below
+
+        tree = self.tree
+        if not isinstance(tree, Folder):
+            return ()
+        mains = {each: start_place(tree.path / each).main for each in tree.worktrees()}
+        here = tree.path.resolve()
+        return tuple(
+            each
+            for each, main in mains.items()
+            if not (main and main.is_relative_to(here) and (main / ".git").exists())
+        )
+
+    @property
     def not_read(self) -> str:
-        """A sentence that names the files of `beside`; "" if there are none."""
-        named = quoted([*map(str, self.beside)])
-        return f"not read, and in force for a session there: {named} (`--from`)" if named else ""
+        """A sentence that names the files of `beside` and `worktrees`; "" if there are none."""
+        named, copies = quoted([*map(str, self.beside)]), quoted(self.worktrees, 3)
+        told = f"not read, and in force for a session there: {named} (`--from`)" if named else ""
+        linked = f"not read, as linked worktrees: {copies}" if copies else ""
+        return "; ".join(filter(None, (told, linked)))
 
     def spans(self, because: Iterable[Because]) -> dict[Because, Span]:
         """Return the places of rules whose file can still be read."""
@@ -228,6 +247,8 @@ def with_something(found: InputTree) -> InputTree:
     help_ = "name the folder that holds `*.policy`, or the settings or agents of a host"
     if unread:
         help_ += f"; not read: {unread}"
+    if found.worktrees:
+        help_ += f"; or a linked worktree: {quoted(found.worktrees, 3)}"
     if found.tree.root is not None and start_place(found.tree.root).folder:
         help_ += "; `policy audit --from` shows what a session reads that starts here"
     raise PolicyError(NOTHING_READ, file=workspace.label, help=help_)

@@ -160,6 +160,10 @@ class Folder(Tree):
         """Return links that lead out, special files, and unreadable folders."""
         return self._walked[1]
 
+    def worktrees(self) -> tuple[str, ...]:
+        """Return the linked worktrees in it, which are not read."""
+        return self._walked[2]
+
     def read(self, path: str, limit: int = limits.FILE_BYTES) -> bytes:
         """Return the bytes at *path*."""
         if path not in self._known:
@@ -177,14 +181,15 @@ class Folder(Tree):
         return frozenset(self._walked[0])
 
     @cached_property
-    def _walked(self) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-        """The files by path, and the problems.
+    def _walked(self) -> tuple[tuple[str, ...], tuple[Problem, ...], tuple[str, ...]]:
+        """The files by path, the problems, and the linked worktrees.
 
         Links are followed as hosts do, except to a folder above them, which would not end. Folders
         count as files for the bound, so links that fan out end too.
         """
         files: list[str] = []
         problems: list[Problem] = []
+        worktrees: list[str] = []
         # Path and real path of a folder, and the real paths around it.
         waiting = [("", str(self._root), frozenset[str]())]
         seen = 0
@@ -198,7 +203,8 @@ class Folder(Tree):
                 problems.append(Problem(prefix.rstrip("/") or ".", _reason(error)))
                 continue
             if prefix and any(map(_is_of_worktree, entries)):
-                continue  # a linked worktree is another copy, read only by its own path
+                worktrees.append(prefix[:-1])  # another copy, read only by its own path
+                continue
             for entry in entries:
                 is_of_top = bool(prefix) or self.top is None or entry.name in self.top
                 if entry.name in SKIPPED or not is_of_top:
@@ -218,7 +224,7 @@ class Folder(Tree):
                     waiting.append((f"{path}/", real, inside))
                 else:
                     problems.append(Problem(path, kind))
-        return tuple(sorted(files)), tuple(sorted(problems))
+        return tuple(sorted(files)), tuple(sorted(problems)), tuple(sorted(worktrees))
 
     def _found(self, path: str, real: str, inside: frozenset[str]) -> tuple[str, str]:
         """Return the real path of *path*, and `_FILE`, `_FOLDER` or a problem."""

@@ -230,6 +230,19 @@ def test_a_linked_worktree_in_a_checkout_is_no_project_of_its_own(places: Path) 
     assert [each.root for each in load_tree(Folder(copy)).projects] == [""]
 
 
+def test_a_linked_worktree_of_which_no_checkout_is_read_is_named(
+    places: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Only that of `srv/app` is a copy of what is read.
+    main(["lint", str(places)])
+    told = " ".join(capsys.readouterr().err.split())
+    assert "not read, as linked worktrees: `data/far`, `data/lone` and `data/odd`" in told
+    for folder in ("far", "odd", "own", "wt"):
+        (places / "data" / folder).rename(places / folder)
+    assert main(["lint", str(places / "data")]) == 2
+    assert "or a linked worktree: `lone`" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
