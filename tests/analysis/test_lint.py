@@ -98,6 +98,22 @@ def test_a_tool_that_is_nearly_one_of_a3s_is_named() -> None:
         ("Bash(npm install left-pad)", False),
         ("Bash(npm run *)", False),
         ("Bash(cargo build *)", False),
+        ("Bash(git fetch *)", True),
+        ("Bash(git fetch origin *)", False),
+        ("Bash(terraform *)", True),
+        ("Bash(terraform apply *)", False),
+        ("Bash(hg *)", True),
+        ("Bash(hg log *)", False),
+        ("Bash(svn status *)", False),
+        ("Bash(helm upgrade *)", True),
+        ("Bash(helm list *)", False),
+        ("Bash(dpkg *)", True),
+        ("Bash(dpkg -l *)", False),
+        ("Bash(pacman -Q *)", False),
+        ("Bash(ip addr *)", False),
+        ("Bash(adb logcat *)", False),
+        ("Bash(nvm use *)", False),
+        ("Bash(code --diff *)", False),
         # These say openly that any command is allowed.
         ("Bash", False),
         ("Bash(*)", False),
@@ -110,7 +126,10 @@ def test_a_rule_that_allows_a_program_which_runs_anything_is_found(allow, found)
 @pytest.mark.parametrize(
     "program",
     "go test,make,tar,vim,psql,rsync,man,parallel,gdb,npm install,cargo run,pip install,git rebase"
-    ",docker compose exec,sqlite3,fd,rg,timeout,go run,ansible-playbook".split(","),
+    ",docker compose exec,sqlite3,fd,rg,timeout,go run,ansible-playbook,git clone,git push,git archive"
+    ",pkexec,runuser,bwrap,perf stat,ip netns exec,aws-vault exec,cross-env,oc exec,limactl shell"
+    ",adb shell,gcloud compute ssh,mongosh,octave,jshell,gnuplot,pandoc,yt-dlp,packer build,cdk synth"
+    ",pip download,composer require,pacman,helm plugin install".split(","),
 )
 def test_the_finding_shows_the_call_by_which_a_program_runs_anything(program) -> None:
     files = settings(allow=[f"Bash({program} *)"])
