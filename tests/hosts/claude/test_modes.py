@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policy.analysis.checking import Checker
 from policy.analysis.lint import lint, mend
 from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.claude import front_end as claude
 from policy.hosts.claude.data.tools import MODES
-from policy.hosts.workspace import load_tree
+from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.chain import READINGS, Chain
+from tests.live import ours, sandbox, theirs
+from tests.live.scenario import CWD, Call, Scenario
+from tests.live.theirs import whole
 from tests.universes.model import calls_of
 
 PATH = ".claude/settings.json"
@@ -147,3 +154,97 @@ def test_a_rule_that_does_nothing_in_any_mode_is_taken_out() -> None:
 def test_a_rule_that_takes_a_tool_away_decides_something(tool: str) -> None:
     tree = Memory({PATH: written({"deny": [tool]})})
     assert not [each for each in lint(tree, load_tree(tree)).findings if each.code in DEAD]
+
+
+def modes_told(text: str) -> dict[tuple[Effect, str], tuple[str, set[str]]]:
+    """Return the rules that decide in other modes only: the mode of the session, and the others."""
+    tree = Memory({PATH: text})
+    found = {}
+    for finding in lint(tree, load_tree(tree)).findings:
+        if finding.code == "rule-of-other-modes":
+            assert finding.span is not None
+            mode, *others = re.findall(r"`(\w+)`", finding.message.partition(" in the mode ")[2])
+            before = text[: finding.span.start]
+            effect = max(("allow", "ask", "deny"), key=lambda word: before.rfind(f'"{word}": ['))
+            found[Effect(effect), json.loads(finding.span.text)] = mode, set(others)
+    return found
+
+
+def modes_with_a_difference(said: dict[str, Any], effect: Effect, rule: str) -> set[str]:
+    """Return the modes in which some call gets another effect without a rule."""
+    word = str(effect)
+    without = {**said, word: [each for each in said[word] if each != rule]}
+    return {
+        mode
+        for (mode, _, before), (_, _, after) in zip(
+            decided(written(said)), decided(written(without)), strict=True
+        )
+        if before != after
+    }
+
+
+@given(permissions)
+@settings(max_examples=6)
+def test_a_rule_decides_in_no_mode_but_those_that_lint_names(said) -> None:
+    for (effect, rule), (mode, others) in modes_told(written(said)).items():
+        assert mode == said.get("defaultMode", "default")
+        assert modes_with_a_difference(said, effect, rule) <= others - {mode}
+
+
+@pytest.mark.parametrize(
+    ("said", "rule", "others"),
+    [
+        (
+            {"allow": ["Edit(src/**)"], "defaultMode": "acceptEdits"},
+            (Effect.ALLOW, "Edit(src/**)"),
+            {"default", "dontAsk"},
+        ),
+        (
+            {"allow": ["Edit"], "defaultMode": "plan"},
+            (Effect.ALLOW, "Edit"),
+            {"default", "acceptEdits", "dontAsk"},
+        ),
+    ],
+)
+def test_a_rule_decides_in_each_mode_that_lint_names(said, rule, others) -> None:
+    mode, told = modes_told(written(said))[rule]
+    assert mode == said["defaultMode"]
+    assert others <= told == modes_with_a_difference(said, *rule)
+
+
+SAID_IN_MODES = {
+    "allow": ["Bash(npm test)", "Bash(mv *)", "Edit(docs/**)", "WebFetch(domain:example.com)"],
+    "ask": ["Bash(git push *)", "Edit(src/**)"],
+    "deny": ["Read(.env)", "Bash(rm -rf *)"],
+}
+CALLS_IN_MODES = (
+    *(
+        Call("Bash", {"command": command})
+        for command in (
+            *("ls", "rm -rf build", "mkdir -p out", "touch out/x", "cp a.txt b.txt", "npm test"),
+            *("npm test && git push", "git push origin main", "echo hi > notes.txt", "rm a.txt"),
+            *("echo hi > /etc/x", "sed -i s/x/y/ a.txt", "git commit -m x", "mv a.txt /tmp/x"),
+            *("for f in a b; do touch $f; done", "cd src && touch y", "tee out.txt", "cat .env"),
+        )
+    ),
+    *(Call("Read", {"file_path": path}) for path in (f"{CWD}/a.py", f"{CWD}/.env", "/opt/data/x")),
+    *(Call("Edit", {"file_path": f"{CWD}/{path}"}) for path in ("src/a.py", "docs/a.md", "a.py")),
+    *(Call("Write", {"file_path": path}) for path in (f"{CWD}/new.txt", "/opt/data/n")),
+    *(Call("WebFetch", {"url": url}) for url in ("https://example.com", "https://x.org")),
+    *(Call("WebSearch", {"query": "xyz"}), Call("Agent", {"subagent_type": "general-purpose"})),
+)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("mode", MODES)
+def test_the_program_decides_in_each_mode_as_check_says(mode: str) -> None:
+    if lacking := sandbox.missing():
+        pytest.skip(lacking)
+    scenario = Scenario({"project": {"permissions": SAID_IN_MODES}}, automatic=mode == "auto")
+    project = ours.Ours(scenario).project
+    checker = Checker(Workspace((project,)), ("main",), "enforced", modes=True)
+    told = [checker._by_mode(project, ("main",), c.tool, whole(c))[mode] for c in CALLS_IN_MODES]
+    done = theirs.decide(attrs.evolve(scenario, mode=mode), CALLS_IN_MODES)
+    # A classifier asks nobody; what it decides is not known.
+    words = [answer.word.replace("classifier", "ask") for answer in done]
+    assert words == list(map(str, told))
