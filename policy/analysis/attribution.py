@@ -8,9 +8,11 @@ that undoes the change is made smaller.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
+from itertools import chain as chained
 from typing import Final
 
 from policy.analysis.diff import Change, Diff, Names, without
@@ -181,13 +183,28 @@ class _Search:
             of_rules = self._deciding(case)
             of_agents = self._of_agents(case.change.project, case.names)
             recent, every = [*self._recent][: -_FEW - 1 : -1], frozenset(self._edits.all)
-            candidates = (of_rules, *recent, of_agents, of_rules | of_agents, every)
+            likely = (of_rules, *recent, of_agents, of_rules | of_agents)
+            candidates = chained(likely, self._with_similar(case, of_rules), [every])
             undone = partial(self._is_undone, case)
             found = self._needed(case, next((s for s in candidates if s and undone(s)), _NONE))
         if found:
             self._recent.pop(found, None)
             self._recent[found] = None
         return found
+
+    def _with_similar(self, case: _Case, edits: _Set) -> Iterator[_Set]:
+        """Yield *edits* and those of the rules that decide a case in the same way without them."""
+        call = case.change.difference.tool, case.change.difference.call
+        state = self._state(edits)
+        while state and not case.is_start and state.effect(case) is case.after:
+            chain = state.chain(case)
+            rules = {each.rule for each in chain.table.decide(*call).because} if chain else {}
+            similar = {e for e in self._edits.all if e.added and e.added.text.strip("\"'") in rules}
+            if similar <= edits:
+                break
+            edits |= similar
+            yield edits
+            state = self._state(edits)
 
     def _needed(self, case: _Case, edits: _Set) -> _Set:
         """Return those of *edits* that a case needs, if they undo it together.
@@ -230,25 +247,32 @@ class _Search:
         self._verified = {case: edits for case, edits in alone.items() if edits == needed[case]}
         several: dict[_Set, list[_Case]] = {}
         for case in needed.keys() - self._verified.keys():
-            several.setdefault(needed[case], []).append(case)
-        for (edits, case), effects in self._effects_in_rounds(several).items():
-            if effects == {case.before}:
-                self._verified[case] = edits
+            every = self._deciding(case)
+            for each in {needed[case], every if len(every) == 2 else needed[case]}:
+                several.setdefault(each, []).append(case)
+        effects_of = self._effects_in_rounds(several)
+        for edits, case in sorted(effects_of, key=lambda key: len(key[0])):
+            # Two edits are needed if one of them is, and is not enough.
+            is_least = edits == needed[case] or (needed[case], case) in effects_of
+            if is_least and effects_of[edits, case] == {case.before}:
+                self._verified.setdefault(case, edits)
 
     def _effects_in_rounds(
         self, by_edits: dict[_Set, list[_Case]]
     ) -> dict[tuple[_Set, _Case], set[Effect | None]]:
         """Return what cases get without sets of edits; without those that the rounds do not tell.
 
-        Trying each set alone would load all files once for each. This is a group test: set *n* is
-        taken back in the rounds that the bits of *n* name. If these have only that set in common,
-        what the case gets in all of them is due to the set.
+        Trying each set alone would load all files once for each. This is a group test: a set is
+        taken back in the rounds that the bits of its number name. If these have only that set in
+        common, what the case gets in all of them is due to the set.
         """
         common = dict.fromkeys(by_edits, frozenset(self._edits.all))
+        numbers = self._numbered(by_edits)
         found: dict[tuple[_Set, _Case], set[Effect | None]] = {}
-        for bit in range((len(by_edits) - 1).bit_length() if len(by_edits) > _FEW else 0):
+        is_worth_it = len(by_edits) > _FEW
+        for bit in range(max(numbers.values()).bit_length() if is_worth_it else 0):
             for half in (0, 1):
-                together = [each for n, each in enumerate(by_edits) if n >> bit & 1 == half]
+                together = [each for each, number in numbers.items() if number >> bit & 1 == half]
                 taken_back = _NONE.union(*together)
                 # Not kept: it takes as much memory as the trees that are compared.
                 state = self._loaded(taken_back)
@@ -258,6 +282,26 @@ class _Search:
                         effect = state.effect(case) if state else case.after
                         found.setdefault((each, case), set()).add(effect)
         return {key: effects for key, effects in found.items() if common[key[0]] == key[0]}
+
+    def _numbered(self, sets: Iterable[_Set]) -> dict[_Set, int]:
+        """Return a number for each of *sets*: those that share an edit differ in low bits alone.
+
+        So an edit that many share is not in every round. Sets that connect others are left out.
+        """
+        often = Counter(edit for each in sets for edit in each)
+        in_order = [edit for edit in self._edits.all if edit in often]
+        groups: dict[TextEdit, list[_Set]] = {}
+        hubs: dict[TextEdit, TextEdit] = {}  # edit -> the one that it is taken back with
+        for each in sorted(sets, key=len, reverse=True):
+            hub = max((edit for edit in in_order if edit in each), key=often.__getitem__)
+            if all(hubs.setdefault(edit, hub) is hub for edit in each):
+                groups.setdefault(hub, []).append(each)
+        numbers: dict[_Set, int] = {}
+        start = 0
+        for group in sorted(groups.values(), key=len, reverse=True):
+            numbers |= {each: start + number for number, each in enumerate(group)}
+            start += 1 << (len(group) - 1).bit_length()
+        return numbers
 
     def of_same_list(self, making: _Set, case: _Case, rest: Iterable[TextEdit]) -> list[TextEdit]:
         """Return those of *rest* that change other tools of a list as the one of *making* does."""

@@ -102,7 +102,7 @@ def changed_rules(old: Linted, new: Linted) -> tuple[list[Rule], list[Rule]]:
     return gone, come
 
 
-# Edits that are taken back one by one.
+# The most edits of which parts are taken back where all together change something.
 _MOST = 60
 
 
@@ -115,10 +115,10 @@ def without_effect(
 ) -> frozenset[TextEdit]:
     """Return those of *some* edits that can be taken back without changing any decision of *after*.
 
-    That is all of them if taking back all changes nothing, else each one that changes nothing when
-    taken back alone. Each agent by itself must decide as before too, so that no other edit can make
-    such a rule matter. In other permission modes of the host it is enough that no change is found.
-    *load* reads a tree as *after* was read.
+    That is all of them if taking back all changes nothing, else those of both halves, and so on.
+    Each agent by itself must decide as before too, so that no other edit can make such a rule
+    matter. In other permission modes of the host it is enough that no change is found. *load* reads
+    a tree as *after* was read.
     """
     known = {} if known is None else known
 
@@ -134,10 +134,16 @@ def without_effect(
                 return False
         return True
 
-    if not some or changes_nothing(frozenset(some)):
-        return frozenset(some)
-    alone = some if 1 < len(some) <= _MOST else ()
-    return frozenset(edit for edit in alone if changes_nothing(frozenset({edit})))
+    found: set[TextEdit] = set()
+    waiting = [list(some)] if some else []
+    while waiting:
+        part = waiting.pop()
+        if changes_nothing(frozenset(part)):
+            found |= {*part}
+        elif len(part) > 1 and len(some) <= _MOST:
+            half = len(part) // 2
+            waiting += (part[:half], part[half:])
+    return frozenset(found)
 
 
 def _in_modes(old: Workspace, new: Workspace) -> dict[str, tuple[Workspace, Workspace]]:
@@ -335,10 +341,12 @@ def _other_modes(
     diff: Diff, sides: tuple[Workspace, Workspace], readings: Sequence[str], known: Known
 ) -> dict[str, bool]:
     """Return other modes with a kind of change that *diff* lacks -> whether more is granted."""
-    modes = {}
+    modes: dict[str, bool] = {}
+    if diff.widened:  # there is no other kind
+        return modes
     for mode, both in _in_modes(*sides).items():
         there = diff_workspaces(*both, readings=readings, known=known)
-        if (there.widened and not diff.widened) or (there.changes and not diff.changes):
+        if there.widened or (there.changes and not diff.changes):
             modes[mode] = there.widened > 0
     return modes
 

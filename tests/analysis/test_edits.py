@@ -175,6 +175,45 @@ def test_many_edits_are_tried_together() -> None:
     assert loads < 30
 
 
+def test_edits_that_many_others_share_are_tried_together_with_each() -> None:
+    flags = dict.fromkeys("abcdefgh", "--all") | dict.fromkeys("ijklmnop", "--force")
+    gone = [f"Bash(make {name} * {flag})" for name, flag in flags.items()]
+    shared = [f"Bash(* {flag})" for flag in dict.fromkeys(flags.values())]
+    before = project(gone, [], "Read")
+    after, tree_loads = project([], shared, "Read"), 0
+
+    def load(tree: Tree) -> Workspace:
+        nonlocal tree_loads
+        tree_loads += 1
+        return load_tree(tree)
+
+    _, effects, _ = attributed(before, after, load)
+    pairs = {
+        tuple(sorted(text.strip('"') for edit in effect.edits for text in texts(edit) if text))
+        for effect in effects
+        if len(effect.edits) == 2
+    }
+    assert pairs == {
+        (f"Bash(* {flag})", f"Bash(make {name} * {flag})") for name, flag in flags.items()
+    }
+    assert tree_loads < 30
+
+
+def test_rules_that_allow_the_same_call_are_told_together_with_few_loads() -> None:
+    others = [f"Bash({name} *)" for name in "abcdefghijklmnopqrstuvwxyz"]
+    before = project([], [], "Read")
+    after, tree_loads = project(["mcp__x__y", "mcp__x__*", *others], [], "Read"), 0
+
+    def load(tree: Tree) -> Workspace:
+        nonlocal tree_loads
+        tree_loads += 1
+        return load_tree(tree)
+
+    _, effects, _ = attributed(before, after, load)
+    assert any(len(e.edits) == 2 and e.changes[0].difference.tool == "mcp__x__y" for e in effects)
+    assert tree_loads < 25
+
+
 def test_an_edit_that_undoes_a_change_alone_is_not_told_with_another() -> None:
     agent = "---\nname: {}\ndescription: x\n{}---\n"
     tools = {"ann": "Read, Agent", "bob": "Read", "general-purpose": "Read, WebFetch, Agent"}
