@@ -279,7 +279,7 @@ def _of_commands(
     yield from pair.differences()
     yield from formed_commands(pair)
     yield from auto_allowed_differences(pair)
-    opened = _opened(*pair.lookups, known, why)
+    opened = _opened(pair, known, why)
     yield from opening_differences(pair, opened, pair.settled(effects))
     if pair.settled(effects) >= CHANGES:
         return  # no further command is to be found
@@ -320,15 +320,12 @@ def _of_paths(
         yield from unnamed_differences(pair, set(effects))
 
 
-def _opened(
-    before: Lookup, after: Lookup, known: Known, why: dict[str, None]
-) -> dict[str, list[Difference]]:
+def _opened(pair: CommandPair, known: Known, why: dict[str, None]) -> dict[str, list[Difference]]:
     """Return the differences of files that commands may open, by tools whose lines differ."""
-    rows = [[row for row, _ in lookup.rows] for lookup in (before, after)]
-    shell = rows[0][0].ruleset.dialect.shell if rows[0] else rows[1][0].ruleset.dialect.shell
+    rows = [[row for row, _ in lookup.rows] for lookup in pair.lookups]
     whole = any(grants_whole(row) for side in rows for row in side)
     found: dict[str, list[Difference]] = {}
-    for tool in shell.files.opening:
+    for tool in pair.shell.files.opening:
         sides = [[row.opening(tool) for row in side] for side in rows]
         if [*map(meaning, sides[0])] == [*map(meaning, sides[1])]:
             continue

@@ -56,6 +56,41 @@ def test_a_command_that_is_decided_in_some_way_is_found_or_there_is_none() -> No
                 assert said != change, (lists, text)
 
 
+@pytest.mark.parametrize(
+    ("rules", "more", "default", "change", "found"),
+    [
+        # Of some rules, and another one: the change that this makes in some command.
+        ("allow git push", "deny ls", "allow", "ask>deny", True),  # `! ls`
+        ("deny ti*t", "deny 5*5", "allow", "ask>deny", True),  # `nohup Q=7 5=75`
+        ("allow nic* * nic*", "deny ! 1", "deny", "ask>deny", True),
+        ("allow 1A=x /A=1 *", "ask A+=1 /o/* *", "deny", "allow>ask", True),
+        ("allow 1A=x *", "ask A+=1 *", "deny", "allow>ask", True),
+        # Words with `=` are assignments where the first letters may name a variable.
+        ("deny a* & ask timeout 5 ./a", "allow *a1=b", "deny", "deny>allow", True),
+        ("deny a* & ask timeout 5 ./a", "allow *a1=b", "deny", "deny>ask", True),
+        ("deny *a & ask nice -n 5 *", "allow A+=1 ls*", "ask", "ask>allow", False),
+        ("deny *a & ask nice -n 5 *", "allow A1=1 ls*", "ask", "ask>allow", False),
+        ("deny *a & ask nice -n 5 *", "allow 1A=1 ls*", "ask", "ask>allow", True),
+        # Rules that allow know a command behind `time`, and so does no rule what precedes it.
+        ("deny * x", "allow git push*", "deny", "deny>ask", False),
+        ("ask * x", "allow 1 *", "deny", "deny>ask", False),
+        ("deny a1*b", "allow a * b", "deny", "deny>ask", False),
+    ],
+)
+def test_a_search_finds_what_one_more_rule_changes(rules, more, default, change, found) -> None:
+    said = [rule.replace(" ", " Bash(", 1) + ")" for rule in (*rules.split(" & "), more)]
+    before, after = (table(*some, default=Effect(default)) for some in (said[:-1], said))
+    was, now = map(Effect, change.split(">"))
+    simple = SimpleSearch(_sides(before, after), SHELL, Effect.ASK, Steps(400_000))
+    shown = simple.search({(was, now)})
+    assert shown.exact
+    assert (shown.text is not None) is found
+    if shown.text is not None:
+        call = {"command": shown.text}
+        assert before.decide("Bash", call).effect is was
+        assert after.decide("Bash", call).effect is now
+
+
 _LEADING = (
     "sudo", "timeout 5", "timeout", "time", "nice -n 5", "env", "A=1", "xargs", "flock", "sudo -u x",
     "nohup", "if", "!", "command", "stdbuf -oL", "time -p", "chroot",

@@ -101,6 +101,44 @@ def test_nothing_absorbs_bounds_and_what_may_be_handed_on() -> None:
     assert (a & NOTHING).hash == NOTHING.hash
 
 
+@pytest.mark.parametrize(
+    ("rules", "again"),
+    [
+        # What decides no call makes no other table; nor does the order of what decides alike.
+        (["allow m__a", "deny m__a(x)", "allow m__b(y)"], ["allow m__b(y)", "allow m__a"]),
+        (["allow m__a", "deny m__a(x)", "ask m__b(y)"], ["allow m__a", "ask m__b(y)"]),
+        (["allow *", "deny m__a(x)", "ask m__b"], ["allow *"]),
+        (["allow m__a(x)", "allow *", "allow m__b"], ["allow *"]),
+        (["allow m__a(x)", "allow m__a", "allow m__b(y)"], ["allow m__b(y)", "allow m__a"]),
+        (["deny m__a(x)", "allow m__b", "ask m__a(x)"], ["deny m__a(x)", "allow m__b"]),
+        (["allow Task(x)", "deny Agent(x)"], ["allow Agent(x)"]),
+    ],
+)
+def test_what_decides_no_call_makes_no_other_table(rules: list[str], again: list[str]) -> None:
+    made, other = (
+        RuleSet(
+            tuple(e for rule in some for e in table(rule).use.parts[0].rules.entries), DENY, DIALECT
+        )
+        for some in (rules, again)
+    )
+    assert made == other
+    assert (made.digest, hash(made)) == (other.digest, hash(other))
+    for number in range(len(again)):
+        less = values.evolve(other, entries=other.entries[:number] + other.entries[number + 1 :])
+        assert made != less
+
+
+def test_rules_for_all_calls_make_others_of_their_effect_and_reason_needless() -> None:
+    every, some = Entry("*", ALLOW), Entry("*", ALLOW, Pattern.text("x"))
+    host = Entry("m__a", ALLOW, Pattern.text("x"), reason=Reason.DEFAULT)
+    made = [RuleSet(each, DENY, DIALECT) for each in ((some, every), (every,), (every, host))]
+    assert made[0] == made[1] == made[2]
+    rule = values.evolve(host, reason=Reason.RULE)
+    one, other = (RuleSet((some, each), DENY, DIALECT) for each in (host, rule))
+    assert one != other
+    assert one.digest != other.digest
+
+
 def test_where_a_limit_stands_makes_no_other_table() -> None:
     one, other = (
         Because("limit depth 1", DENY, "a", Place("a.policy", line, 1)) for line in (1, 2)
