@@ -23,7 +23,7 @@ from policy.analysis.reach.audit import (
 from policy.analysis.reach.privileges import ToolAccess, by_class
 from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
-from policy.cli.report.access import CLASSES, NOTHING, access_of, access_table, cell
+from policy.cli.report.access import CLASSES, NOTHING, access_of, access_table, cell, risky_patterns
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.results import Result, path_prefix
 from policy.cli.report.words import (
@@ -122,18 +122,16 @@ def _gaps(audited: Audit, most: int | None) -> list[doc.Block]:
             for place, tool in enumerate(classes.get(kind, ())):
                 ranks.setdefault(tool, (place > 0, number, place))
 
-    def order(gap: ReadingGap) -> tuple[bool, int, int]:
-        return ranks.get(gap.tool, (True, len(ranks), 0))
+    def order(gap: ReadingGap) -> tuple[object, ...]:
+        return not is_ordinary(gap.call), *ranks.get(gap.tool, (True, len(ranks), 0))
 
     for kind, (severity, which) in _GAPS.items():
-        groups = gap_groups(agents, which)
-        if most is not None:  # by calls that people would type, where there are any
-            ordinary = (
-                evolve(group, gaps=tuple(gap for gap in group.gaps if is_ordinary(gap.call)))
-                for group in groups
-            )
-            groups = [group for group in ordinary if group.gaps] or groups
-        groups = [evolve(some, gaps=tuple(sorted(some.gaps, key=order))) for some in groups]
+        groups = [
+            evolve(some, gaps=tuple(sorted(some.gaps, key=order)))
+            for some in gap_groups(agents, which)
+        ]
+        if most is not None:  # by calls that people would make, where there are any
+            groups = [some for some in groups if is_ordinary(some.gaps[0].call)] or groups
         groups.sort(key=lambda some: order(some.gaps[0]))
         groups.sort(key=lambda some: some.gaps[0].after.effect, reverse=True)
         word = doc.Ink(kind, severity.value), "  "
@@ -349,11 +347,7 @@ def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
     """
     several = len(audited.projects) > 1
     hosts = {project.project.host for project in audited.projects}
-    risky = {
-        finding.span.text.partition("(")[2].rpartition(")")[0]
-        for finding in audited.findings
-        if finding.code == "rule-runs-anything" and finding.span
-    }
+    risky = risky_patterns(audited.findings)
     room = most and max(2 * most // min(len(audited.projects) or 1, _MOST_PROJECTS), 1)
     alike: dict[object, tuple[list[str], doc.Grid]] = {}
     for each in audited.projects:

@@ -38,10 +38,8 @@ def _page(stream: TextIO, colour: str) -> PageLayout:
         from shutil import get_terminal_size  # noqa: PLC0415  # a pipe has no width
 
         width = get_terminal_size((_WIDTH, 24)).columns
-    if colour == "auto":
-        wanted = tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    else:
-        wanted = colour == "always"
+    shows = tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    wanted = colour == "always" or (colour == "auto" and shows)
     return PageLayout(max(width, 20), wanted)
 
 

@@ -16,7 +16,7 @@ from policy.analysis.reach.privileges import ToolAccess, at_most, by_class, tool
 from policy.analysis.review import FILE_EFFECTS, DiffReport, LimitChange, review
 from policy.cli.console import Console, publish
 from policy.cli.report import document as doc
-from policy.cli.report.access import CLASSES, NOTHING, cell
+from policy.cli.report.access import CLASSES, NOTHING, cell, risky_patterns
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.changes import (
     ROLES,
@@ -314,10 +314,15 @@ def _effects_item(
 
 
 def _told_rows(report: DiffReport, effect: EditEffect) -> list[ChangeRow]:
-    """Return the changes of an edit shown by ordinary calls; by others only if there are none."""
+    """Return the changes of an edit, the gravest first, with calls that people would make.
+
+    Other calls are shown only if there are none.
+    """
     rows = change_rows(effect, report.classes)
-    told = {row.widened for row in rows if row.is_ordinary}
-    return [row for row in rows if row.is_ordinary or row.widened not in told]
+    shown = {row.widened for row in rows if row.is_ordinary}
+    rows = [row for row in rows if row.is_ordinary or row.widened not in shown]
+    risky = risky_patterns(report.findings)
+    return sorted(rows, key=lambda row: (not row.widened, row.subject not in risky))
 
 
 def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EACH) -> doc.Text:

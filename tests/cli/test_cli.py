@@ -667,9 +667,7 @@ def test_a_diff_says_which_tool_changes_where_it_is_not_the_usual_one(tmp_path, 
         settings = json.dumps({"permissions": {"allow": rules}})
         (tmp_path / side / ".claude/settings.json").write_text(settings)
     assert main(["diff", str(tmp_path / "old"), str(tmp_path / "new")]) == 0
-    assert re.search(
-        r"run npm test with `Monitor` +asked → allowed +`npm test`", capsys.readouterr().out
-    )
+    assert re.search(r"run npm test with `Monitor` +asked → allowed +main", capsys.readouterr().out)
 
 
 # --- credentials ------------------------------------------------------------------

@@ -212,3 +212,16 @@ def test_an_edit_that_a_start_does_not_need_is_not_named(diff) -> None:
     assert ({"depth 2"}, {"worker"}) in [
         (edits, calls & {"worker"}) for edits, calls in blocks(diff, old, new)
     ]
+
+
+def test_rules_that_run_anything_lead_the_changes_of_their_edit(tmp_path, capsys) -> None:
+    allowed = [f"Bash({name}:*)" for name in ("ls", "mv", "mkdir", "touch", "bash")]
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new/.claude").mkdir(parents=True)
+    settings = {"permissions": {"allow": [*allowed, "mcp__db__query"]}}
+    (tmp_path / "new/.claude/settings.json").write_text(json.dumps(settings))
+    main(["diff", str(tmp_path / "old"), str(tmp_path / "new"), "--all"])
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    rows = [line for line in lines if line.startswith("run ") and "→ allowed" in line]
+    assert rows[0].startswith("run bash … asked → allowed `bash run.sh`")
+    assert rows[-1].startswith("run ls … asked → allowed `time ls src`")  # `ls` needs no rule

@@ -11,6 +11,7 @@ from policy.cli.report import document as doc
 from policy.cli.report.terminal import clipped
 from policy.cli.report.words import count, sentences
 from policy.core import expressions as re
+from policy.core.finding import Finding
 from policy.core.values import evolve
 from policy.tables.chain import READINGS
 
@@ -32,6 +33,15 @@ _LONGEST = 32
 _LISTING: Final = frozenset("Glob LS glob ls list_files find_path list_directory".split())
 
 _WORDS: Final = re.compile(r"[\w -]+")  # `working folder`
+
+
+def risky_patterns(findings: Iterable[Finding]) -> set[str]:
+    """Return the patterns of rules that allow a program which runs any command it is given."""
+    return {
+        finding.span.text.partition("(")[2].rpartition(")")[0]
+        for finding in findings
+        if finding.code == "rule-runs-anything" and finding.span
+    }
 
 
 def access_of(agent: AgentAudit, *, enforced: bool = True) -> list[ToolAccess]:

@@ -62,6 +62,12 @@ class ChangeRow:
         return bool(self.tools) and self.tools[0] not in {tool for tool, _ in self.calls}
 
     @property
+    def is_behind_another(self) -> bool:
+        """Whether the first call starts with another program than the subject, as `time pwd`."""
+        command, first = self.calls[0][1].get("command"), re.split(r"[\s:*]", self.subject)[0]
+        return self.kind == "run" and not str(command).startswith(first)
+
+    @property
     def calls(self) -> list[_Call]:
         """The calls, each once, the most ordinary first."""
         calls: dict[str, _Call] = {}
@@ -103,24 +109,25 @@ class ChangeRow:
         return (Ink(before, ROLES[before]), Ink(" → "), Ink(after, ROLES[after]))
 
     def witnesses(self, most: int | None) -> Text:
-        """Return the most ordinary call, and the tools or commands of others; *most* in all."""
-        shown: list[Text] = []
-        seen: set[str] = set()
-        ordinary = [each for each in self.calls if is_ordinary(dict(each[1]))]
-        for tool, called in ordinary or self.calls:
+        """Return the most ordinary call, and the tools or commands of others; *most* in all.
+
+        What the subject says already is left out, and so are commands of a second shell.
+        """
+        is_long = most is not None and len(self.subject) > _LONG
+        calls = [each for each in self.calls if is_ordinary(dict(each[1]))] or self.calls
+        shell = next((tool for tool, called in calls if "command" in called), "")
+        shown: dict[str, Ink] = {}
+        for tool, called in calls:
             command = called.get("command") if len(called) == 1 else None
-            key = str(command or tool)
-            if key in seen and (most or command):
-                continue
-            seen |= {key, tool}
-            is_long = most is not None and len(self.subject) > _LONG
-            if isinstance(command, str):
-                told = command.replace(self.subject, "…") if is_long else command
-                shown += [Ink(told, "code")] if told != "…" else []
-            else:
-                is_told = (shown and most) or (is_long and self.subject in called.values())
-                shown.append(call(tool, {} if is_told else called))
-        return joined(shown, most=most)
+            if not isinstance(command, str):
+                is_repeated = (shown and most) or (is_long and self.subject in called.values())
+                ink = call(tool, {} if is_repeated else called)
+                shown.setdefault(tool if most else ink.text, ink)
+            elif tool == shell or not most:
+                text = command.replace(self.subject, "…") if is_long else command
+                shown.setdefault(command, Ink(text, "code"))
+        same = ("…", self.subject) if most else ()
+        return joined([ink for ink in shown.values() if ink.text not in same], most=most)
 
     @property
     def who(self) -> str:
@@ -181,6 +188,7 @@ def change_rows(effect: EditEffect, classes: Mapping[str, Classes]) -> list[Chan
             is_declared_only(row.changes),
             not row.is_ordinary,
             row.is_of_further_tool,
+            row.is_behind_another,
             kinds.index(row.kind),
             row.words[::-1],
             len(row.subject.split()),  # broad subjects first
