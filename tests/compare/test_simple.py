@@ -17,6 +17,7 @@ from policy.compare.witness import CHANGES, weakened
 from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.hosts.notation.semantics import DIALECT
+from policy.patterns.search import SearchResult
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
 from tests.compare.test_disguise import COMMANDS, RULES
@@ -89,6 +90,21 @@ def test_a_search_finds_what_one_more_rule_changes(rules, more, default, change,
         call = {"command": shown.text}
         assert before.decide("Bash", call).effect is was
         assert after.decide("Bash", call).effect is now
+
+
+@pytest.mark.parametrize(
+    ("rules", "more", "default", "change", "steps"),
+    [
+        ("deny Bash(* x)", "allow Bash(git push*)", Effect.DENY, "allow>ask", 40),
+        ("deny Bash(* x)", "allow Bash(git push*)", Effect.DENY, "ask>deny", 600),
+        ("allow Bash(a *)", "ask Bash(sudo a *)", Effect.ALLOW, "allow>deny", 1_700),
+    ],
+)
+def test_a_search_leaves_out_what_can_change_nothing(rules, more, default, change, steps) -> None:
+    before, after = (table(*some, default=default) for some in ((rules,), (rules, more)))
+    simple = SimpleSearch(_sides(before, after), SHELL, Effect.ASK, Steps(steps))
+    was, now = map(Effect, change.split(">"))
+    assert simple.search({(was, now)}) == SearchResult(None)
 
 
 _LEADING = (

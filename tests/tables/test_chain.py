@@ -50,6 +50,22 @@ def test_a_chain_grants_what_every_link_grants() -> None:
     assert chain.decide("Read", {"file_path": "a"}).effect is DENY
 
 
+class _Anywhere:
+    """A place in which a table decides as it does without one."""
+
+    def decider(self, table: Table) -> Table:
+        return table
+
+
+def test_chains_of_agents_with_equal_tables_are_equal_wherever_they_are() -> None:
+    tables = {"main": table("allow Task"), "worker": table("allow Read")}
+    one, other = (Chain.start("main", _reading(**tables), _Anywhere()) for _ in range(2))
+    assert one == other == Chain.start("main", _reading(**tables))
+    assert one.spawn("worker") == other.spawn("worker") != one
+    assert len({one, other, one.spawn("worker")}) == 2
+    assert one != Chain.start("main", _reading(main=table("allow Read")))
+
+
 def test_a_lead_may_hand_on_what_it_may_not_use() -> None:
     lead = _with(table("allow Task", "allow Read"), delegate=table("allow Task", "allow Edit"))
     reading = _reading(lead=lead, writer=table("allow Edit(a)", "allow Read", "allow Task"))
