@@ -1,4 +1,4 @@
-"""Pikuri: each kind of case through the part of the front end that decides it."""
+"""Pikuri: each kind of case through the product, or the model of what it does not decide."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from policy.hosts.pikuri.host import (
     Tool,
     TrifectaLegs,
     Untrusted,
+    Workspace,
     configure,
-    confirmation,
     declared_reading,
     enforced_reading,
-    walk,
 )
 from policy.tables.chain import Chain, SpawnDenied
 from tests.conformance.suite import Case
+from tests.models.pikuri import confirmation
 
 __all__ = ["decide"]
 
@@ -93,26 +93,27 @@ def _persona(given: Given) -> dict[str, Any]:
 
 
 def _of_host(case: Case) -> Effect:
-    host = _host(case)
+    host, query = _host(case), case["query"]
     done = configure(host)
-    tool, chain = case["query"]["tool"], tuple(case["chain"])
-    found = done.available(chain[1:], tool) if host.profile.has_personas else None
-    if chain[1:] and host.profile.has_personas and "name" in case["query"].get("args", {}):
-        done.persona(case["query"]["args"]["name"])
-    # The tables of both readings must agree.
+    started, named = case["chain"][1:], query.get("args", {}).get("name")
     said = []
     for reading in (declared_reading(host, done), enforced_reading(host, done)):
+        link = Chain.start("host", reading)
         try:
-            link = Chain.start("host", reading)
-            for agent in chain[1:]:
+            for agent in started:
                 link = link.spawn(agent)
-            said.append(_table_has(link, tool, host))
-        except SpawnDenied:
+        except SpawnDenied as denied:
+            if host.profile.has_personas:
+                kind = "no_agent_tool" if link.links[1:] else "unknown_persona"
+                raise HostError(kind, str(denied)) from None
             said.append(False)
-    if found is None:
-        found = said[0]
-    assert said == [found, found], (said, found)
-    return Effect.ALLOW if found else Effect.DENY
+        else:
+            said.append(_table_has(link, query["tool"], host))
+    if started and named is not None and named not in {one.name for one in done.personas}:
+        raise HostError("unknown_persona", f"there is no persona `{named}`")
+    # The tables of both readings must agree.
+    assert said[0] is said[1]
+    return Effect.ALLOW if said[0] else Effect.DENY
 
 
 def _table_has(chain: Chain, tool: str, host: Host) -> bool:
@@ -126,16 +127,19 @@ def _table_has(chain: Chain, tool: str, host: Host) -> bool:
 
 def _of_workspace(case: Case) -> Effect:
     given, query = case["definition"], case["query"]
-    write = query["op"] != "read"
     if given.get("allow_all") or given.get("variant") in {"allow_all", "AllowAll"}:
-        return AllowAll().decide(query["path"], write=write)
-    workspace = Filesystem(
-        given["project_root"],
-        tuple(given.get("readable") or ()),
-        tuple(given.get("writable") or ()),
-        given.get("symlinks") or {},
-    )
-    return workspace.decide(query["path"], write=write)
+        workspace: Workspace = AllowAll()
+    else:
+        workspace = Filesystem(
+            given["project_root"],
+            tuple(given.get("readable") or ()),
+            tuple(given.get("writable") or ()),
+            given.get("symlinks") or {},
+        )
+    tool = "read" if query["op"] == "read" else "edit"
+    host = Host("host", (Tool(tool),), workspace)
+    table = declared_reading(host, configure(host)).tables["host"]
+    return table.decide(tool, {"path": query["path"]}).effect
 
 
 def _of_confirmer(case: Case) -> Effect:
@@ -172,14 +176,11 @@ def _node(name: str, given: Given) -> AgentNode:
 
 
 def _of_trifecta(case: Case) -> str:
-    report = walk(_node("host", case["definition"]))
+    verdict = _node("host", case["definition"]).legs.verdict.value
     wanted = case.get("extra", {}).get("verdict")
-    if wanted == "not silent":
-        met = report.verdict.value != "silent"
-    else:
-        met = wanted in {None, report.verdict.value}
+    met = verdict != "silent" if wanted == "not silent" else wanted in {None, verdict}
     # A report decides nothing, so every audit passes.
-    return str(Effect.ALLOW) if met else f"verdict {report.verdict.value}"
+    return str(Effect.ALLOW) if met else f"verdict {verdict}"
 
 
 _KINDS: dict[str, Callable[[Case], Effect | str]] = {
