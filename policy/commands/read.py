@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from policy.commands.knowledge import Shell
 from policy.commands.reader import (
     DIFFER,
+    GIVEN_COMMANDS,
     KEYWORDS,
     UNCLOSED,
     UNKNOWN,
@@ -36,12 +37,13 @@ from policy.commands.words import (
     is_evaluated,
     is_expanded,
     is_quoted,
+    script_of,
     targets_of,
     without_vanishing,
 )
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core.values import evolve
+from policy.core.values import Final, evolve
 
 # An operator, longest first. `&>` and friends are redirections.
 _REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)")
@@ -282,8 +284,7 @@ _MOVERS = frozenset("cd chdir pushd popd".split())
 
 def read(text: str, shell: Shell) -> Command:
     """Return the parts of a command and the files it opens; *shell* has the wrappers."""
-    script = Scanner(text).run()
-    note_unknown(script)
+    script = _with_scripts(Scanner(text).run(), shell)
     ambiguities = list(script.ambiguities)
     parts, moves = [], 0
     for words in filter(None, (each.words for each in script.commands)):
@@ -312,6 +313,48 @@ def read(text: str, shell: Shell) -> Command:
         opaque=script.opaque,
         ambiguities=tuple(dict.fromkeys(ambiguities)),
     )
+
+
+def _with_scripts(script: Script, shell: Shell) -> Script:
+    """Return *script* with the commands of the scripts in it: `rm x` of ``bash -c 'rm x'``."""
+    note_unknown(script)
+    level, depth = script.commands, 0
+    while level:
+        scripts = [text for command in level for text in _scripts_in(command.words, shell)]
+        if scripts and depth == limits.NESTING:
+            script.note(scripts[0], UNSEEN)
+            break
+        inside = [Scanner(text).run() for text in scripts]
+        for each in inside:
+            note_unknown(each)
+            script.targets += each.targets
+            script.ambiguities += each.ambiguities
+            script.unread |= each.unread
+        level, depth = [command for each in inside for command in each.commands], depth + 1
+        script.commands += level
+    return script
+
+
+def _scripts_in(words: Sequence[Word], shell: Shell) -> Iterator[str]:
+    """Yield the texts that a command, or one that a wrapper runs, gives to a shell."""
+    prefix = command_prefix(words, shell) if words else None
+    for start in (*prefix.starts, *prefix.possible) if prefix else ():
+        program, rest = words[start:], [word.value for word in words[start + 1 :]]
+        name = basename(program[0].value)
+        if name == "eval":
+            yield " ".join(rest)
+        elif name in GIVEN_COMMANDS:
+            for number, text in enumerate(rest, 1):
+                if option := _COMMAND_OPTION.fullmatch(text):
+                    yield option[1] or " ".join(rest[number : number + 1])
+        elif (script := script_of(program)) is not None:
+            yield script
+
+
+# An option with a command, which is the next word if it is not a part of the option.
+_COMMAND_OPTION: Final = re.compile(
+    r"(?:-[A-Za-z]*?c|--(?:session-)?command(?:=|\Z))(.*)", re.DOTALL
+)
 
 
 def note_unknown(script: Script) -> None:

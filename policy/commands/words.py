@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
-from policy.commands.reader import HOME_MARK, KEYWORDS, Ambiguity, Redirection
+from policy.commands.knowledge import Wrapping
+from policy.commands.reader import BOXES, HOME_MARK, KEYWORDS, SHELLS, Ambiguity, Redirection
 from policy.core import expressions as re
 from policy.core import limits
 from policy.core.values import TYPE_CHECKING, Any, Final, define, evolve, field, frozen
@@ -161,6 +162,41 @@ def is_evaluated(program: Sequence[Word]) -> bool:
     return any("[" in text and ("$" in text or "`" in text) for text in texts)
 
 
+_VERSION: Final = re.compile(r"-\d+(?:\.\d+)*\Z")
+_LONG_OPTION: Final = re.compile(
+    r"--.*|-(?:login|posix|noprofile|norc|noediting|verbose|restricted|debugger|wordexp"
+    r"|pretty-print|help|version|rcfile|init-file|dump-(?:po-)?strings)"
+)
+
+
+def shell_of(name: str) -> str:
+    """Return the name of a shell without its folder, its version and capital letters."""
+    return _VERSION.sub("", name.rsplit("/", 1)[-1].lower())
+
+
+def script_of(words: Sequence[Word]) -> str | None:
+    """Return SCRIPT of ``bash -c SCRIPT``; None for another command, at least of one word."""
+    if len(words) > 1 and shell_of(words[0].value) in BOXES and shell_of(words[1].value) in SHELLS:
+        words = words[1:]
+    if len(words) < 3 or shell_of(words[0].value) not in SHELLS:
+        return None
+    has_script, index = False, 1
+    while index < len(words):
+        text = words[index].value
+        index += 1
+        if text in ("-", "--"):
+            break
+        if len(text) < 2 or text[0] not in "-+":
+            index -= 1
+            break
+        if _LONG_OPTION.fullmatch(text):
+            index += text.endswith("file")
+        else:
+            has_script |= text[0] == "-" and "c" in text
+            index += text.count("o") + text.count("O")
+    return words[index].value if has_script and index < len(words) else None
+
+
 # A word that a shell may leave out: an empty one, or an expansion.
 VANISHING: Final = re.compile(
     r"\$(?:\w+|[@*#?$!-]|\{[^{}]*\}|\(.*\))?|`.*`|[<>]\(.*\)|''|\"\"", re.DOTALL
@@ -194,6 +230,7 @@ class PrefixProgram:
     # Whether all that its options do is to run the program otherwise; those of `time` write to a
     # file.
     harmless: bool = True
+    transparent: bool = False  # whether rules that allow look behind it, as `Wrapping` has it
 
 
 @cache
@@ -204,6 +241,13 @@ def prefix_programs() -> dict[str, PrefixProgram]:
 
     text = Path(__file__).with_name("data").joinpath("prefixes.json").read_text("utf-8")
     return {name: PrefixProgram(**fields) for name, fields in json.loads(text).items()}
+
+
+def all_wrappers() -> Wrapping:
+    """Return all wrappers that are known, for hosts without a list of their own."""
+    known = prefix_programs()
+    transparent = frozenset(name for name, program in known.items() if program.transparent)
+    return Wrapping(frozenset(known) - {"function"}, transparent)  # which is no program
 
 
 @lru_cache(maxsize=1024)

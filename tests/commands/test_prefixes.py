@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import string
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policy.analysis import lint
 from policy.commands.reader import read_command
 from policy.commands.words import (
     CommandPrefix,
@@ -21,10 +23,15 @@ from policy.commands.words import (
     command_prefix,
     prefix_programs,
 )
+from policy.hosts.claude.data.programs import WRAPPING
 from policy.hosts.notation.semantics import DIALECT
+from policy.hosts.zeph.session import DECLARED
 from tests.effort import examples
 
 SHELL = DIALECT.shell
+RUNNERS = json.loads(Path(lint.__file__).with_name("data").joinpath("commands.json").read_text())[
+    "runners"
+]
 
 # Those that need no rights, with what each has to be told before the program.
 OPERANDS = {
@@ -43,6 +50,14 @@ OPERANDS = {
 _PROGRAMS = ("q1", "q2", "q3")
 # With a word that may be the value of an option, or the program.
 _VALUES = ((), ("q1",), ("1",), ("L",))
+
+
+def test_each_wrapper_is_known_wherever_wrappers_are() -> None:
+    """Claude Code runs what is behind `chroot` and `parallel` without a look at it."""
+    known = prefix_programs().keys() - {"function"}
+    assert SHELL.wrapping.names == DECLARED.shell.wrapping.names == known
+    assert known - WRAPPING == {"chroot", "parallel"}
+    assert known - RUNNERS.keys() == set()
 
 
 def _options() -> Iterator[str]:

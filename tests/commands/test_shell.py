@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -267,6 +268,23 @@ DENIED = [
     "ls >; rm x",
     "ls < && rm x",
     "x=rm; $x x",
+    "bash -c 'rm x'",
+    "bash -c 'ls; rm x'",
+    "/bin/sh -ec 'cd a && rm x' name",
+    "bash --norc -x -o pipefail -c 'rm x'",
+    "busybox sh -c 'rm x'",
+    "sudo -u root bash -c 'rm x'",
+    "xargs -I F sh -c 'rm F'",
+    """bash -c "bash -c 'rm x'\"""",
+    "eval rm x",
+    "eval 'ls; rm x'",
+    "su -c 'rm x'",
+    "su root -lc 'rm x'",
+    "su --command='rm x' root",
+    "script -qc 'rm x' log",
+    "flock lock -c 'rm x'",
+    "ltrace rm x",
+    "sandbox-exec -f profile rm x",
 ]
 
 
@@ -274,6 +292,38 @@ DENIED = [
 def test_a_rule_denies_a_command_however_it_is_dressed(text: str) -> None:
     dressed = table("allow Bash", "deny Bash(rm *)")
     assert dressed.decide("Bash", {"command": text}).effect is Effect.DENY
+
+
+def test_each_command_of_a_script_needs_a_rule() -> None:
+    rules = table("allow Bash(bash *)", "allow Bash(ls *)", "ask Bash(git push *)")
+    effects = {
+        text: str(rules.decide("Bash", {"command": text}).effect)
+        for text in (
+            "bash -c 'ls x; ls y'",
+            "bash -c 'ls x; make'",
+            "bash -c 'git push origin'",
+            'bash -c "ls $X"',
+            "bash -c ''",
+            "bash build.sh",
+            "bash -c 'ls x > out'",
+        )
+    }
+    assert effects == {
+        "bash -c 'ls x; ls y'": "allow",
+        "bash -c 'ls x; make'": "deny",
+        "bash -c 'git push origin'": "ask",
+        'bash -c "ls $X"': "ask",
+        "bash -c ''": "allow",
+        "bash build.sh": "allow",
+        "bash -c 'ls x > out'": "deny",
+    }
+
+
+def test_scripts_in_scripts_are_read_to_a_depth() -> None:
+    rules = table("allow Bash", "deny Bash(rm *)")
+    for depth, effect in ((limits.NESTING, Effect.DENY), (limits.NESTING + 1, Effect.ASK)):
+        text = "eval " * depth + "rm x"
+        assert rules.decide("Bash", {"command": text}).effect is effect
 
 
 @pytest.mark.parametrize(
@@ -969,6 +1019,10 @@ _GROUPS = [
     "case a in a) {};; esac", "{} &", "# {}", "ls # {}", "ls a#{}", "ls \r# ; {}", "ls ''# ; {}",
     "cat <<E\n{}\nE", "cat <<E\n$({})\nE", "cat <<'E'\n{}\nE\n{}", "x=rm; {}",
 ]  # fmt: skip
+# Claude Code looks into scripts for rules that deny alone.
+_SCRIPTS = [
+    "bash -c '{}'", 'bash -xc "{}" b', "eval '{}'", "eval {}", "bash -c {}", "env bash -c '{}'",
+]  # fmt: skip
 _BEFORE = [
     "x=1 ",
     "env ",
@@ -985,18 +1039,20 @@ _BEFORE = [
 _JOINTS = ["; ", ";", " && ", " || ", " | ", "|&", "&", "\n", "\r\n", " ;; "]
 
 
-def _nasty(dice: random.Random, depth: int = 2) -> str:
+def _nasty(dice: random.Random, groups: Sequence[str], depth: int = 2) -> str:
     """Return a command, mostly well formed, that uses what shells have to offer."""
     chance = dice.random()
     if depth and chance < 0.25:
-        form = dice.choice(_GROUPS)
-        return form.format(*(_nasty(dice, depth - 1) for _ in range(form.count("{}"))))
+        form = dice.choice(groups)
+        return form.format(*(_nasty(dice, groups, depth - 1) for _ in range(form.count("{}"))))
     if depth and chance < 0.55:
-        return _nasty(dice, depth - 1) + dice.choice(_JOINTS) + _nasty(dice, depth - 1)
+        return (
+            _nasty(dice, groups, depth - 1) + dice.choice(_JOINTS) + _nasty(dice, groups, depth - 1)
+        )
     words = [dice.choice(_PROGRAMS)]
     for _ in range(dice.randint(0, 3)):
         if depth and dice.random() < 0.2:
-            words.append(dice.choice(_AROUND).format(_nasty(dice, depth - 1)))
+            words.append(dice.choice(_AROUND).format(_nasty(dice, groups, depth - 1)))
         else:
             words.append(dice.choice(_WORDS if dice.random() < 0.8 else _REDIRECTIONS))
     return (dice.choice(_BEFORE) if dice.random() < 0.2 else "") + " ".join(words)
@@ -1057,15 +1113,16 @@ def test_whatever_a_shell_runs_is_a_part_or_nothing_is_granted(
         stub = stubs / name
         stub.write_text(f'#!/bin/bash\nIFS=" "; printf "%s\\036" "{name}${{*:+ $*}}" >>"$LOG"\n')
         stub.chmod(0o755)
-    for name in ("env", "nohup"):
+    for name in ("env", "nohup", "bash"):
         where = shutil.which(name)
         if where:
             (stubs / name).symlink_to(where)
     dice = random.Random(int(os.environ.get("SHELL_SEED", "7")))
+    groups = _GROUPS if shell.reader else _GROUPS + _SCRIPTS
     ran_something = vouched = 0
     for _ in range(int(os.environ.get("SHELL_COMMANDS", "300"))):
-        text = _nasty(dice)
-        if dice.random() < 0.3:
+        text = _nasty(dice, groups)
+        if dice.random() < 0.3 and "bash" not in text:  # without its `-c` it runs a file
             text = _mangled(dice, text)
         ran = _run(text, tmp_path, str(stubs))
         command = read_command(text, shell)

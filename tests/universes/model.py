@@ -169,7 +169,7 @@ def edits(draw: st.DrawFn, universe: Universe, most: int = 3) -> tuple[Model, Mo
     theme = draw(st.sampled_from(universe.themes))
     before = after = draw(models(universe, most, theme))
     for _ in range(draw(st.integers(1, 2))):
-        if draw(st.integers(0, 3)) == 0:
+        if universe.options and draw(st.integers(0, 3)) == 0:
             name = draw(st.sampled_from(sorted(universe.options)))
             option = draw(st.sampled_from(universe.options[name]))
             after = values.evolve(after, options={**after.options, name: option})

@@ -7,7 +7,8 @@ from functools import partial
 from operator import attrgetter
 from typing import Final
 
-from policy.commands.knowledge import FileTools, Shell, Wrapping
+from policy.commands.knowledge import FileTools, Shell
+from policy.commands.words import all_wrappers
 from policy.core.decision import Because
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
@@ -44,14 +45,7 @@ DIALECT: Final = Dialect(
     },
     aliases={"Agent": "Task"},
     shell=Shell(
-        wrapping=Wrapping(
-            names=frozenset(
-                "builtin chroot chrt command doas env exec flock ionice nice nohup nocorrect noglob"
-                " nsenter parallel pkexec setsid stdbuf strace sudo taskset time timeout unshare"
-                " watch xargs".split()
-            ),
-            transparent=frozenset("command nice nohup stdbuf time timeout".split()),
-        ),
+        wrapping=all_wrappers(),
         files=FileTools(output="Write", input="Read"),
     ),
 )

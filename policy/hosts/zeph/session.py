@@ -12,7 +12,8 @@ from functools import cached_property, partial
 from itertools import chain, product, starmap
 from typing import Final
 
-from policy.commands.knowledge import FileTools, Shell, Wrapping
+from policy.commands.knowledge import FileTools, Shell
+from policy.commands.words import all_wrappers
 from policy.core import expressions as re
 from policy.core.decision import Reason
 from policy.core.effect import Effect
@@ -377,9 +378,7 @@ DECLARED: Final = Dialect(
     arguments={**arguments_of(TOOLS["arguments"]), **_SPAWN},
     aliases={**_ALIASES, "shell": "bash", "sh": "bash"},
     shell=Shell(
-        wrapping=Wrapping(
-            names=frozenset(PROGRAMS["wrappers"]), transparent=frozenset(PROGRAMS["transparent"])
-        ),
+        wrapping=all_wrappers(),
         files=FileTools(output="write", input="read"),
     ),
     loose=True,

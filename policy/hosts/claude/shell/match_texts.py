@@ -235,7 +235,7 @@ def _read_again(text: str, shell: Shell) -> Iterator[str]:
     """Yield *text*, cut at its blanks, from behind each assignment and wrapper on."""
     first = text.split(" ", 1)[0]
     if "=" in first or first in shell.wrapping.names or _QUOTE.search(first):
-        pieces = text.split()
+        pieces = text.split(None, limits.NESTING)  # no stage begins behind these
         words = [Word(piece, _QUOTE.sub("", piece)) for piece in pieces]
         for stage in stages_of(words, command_prefix(words, shell)):
             yield " ".join([stage[0].value, *(word.raw for word in stage[1:])])

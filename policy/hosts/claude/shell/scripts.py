@@ -22,6 +22,7 @@ from policy.commands.words import (
     Word,
     as_written,
     is_assignment,
+    shell_of,
 )
 from policy.core import expressions as re
 from policy.core import limits
@@ -82,7 +83,7 @@ def _may_give_removal(text: str) -> bool:
     bare = _QUOTES.sub("", text)
     words = bare.split() if "sh" in bare.lower() else []
     return (
-        any(simple.shell_of(word.strip("(){};&|`")) in SHELLS for word in words)
+        any(shell_of(word.strip("(){};&|`")) in SHELLS for word in words)
         and any(map(_GIVES_SCRIPT.fullmatch, words))
         and (_removes(text) or ("$'" in text and "\\" in text))
     )

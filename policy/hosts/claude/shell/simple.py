@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise, takewhile
 
 from policy.commands.knowledge import Shell
-from policy.commands.reader import BOXES, KEYWORDS, SHELLS, is_bare
+from policy.commands.reader import KEYWORDS, is_bare
 from policy.commands.words import (
     CommandPrefix,
     Script,
@@ -21,6 +21,7 @@ from policy.commands.words import (
     is_evaluated,
     is_expanded,
     is_quoted,
+    script_of,
 )
 from policy.core import expressions as re
 from policy.core import limits
@@ -145,41 +146,6 @@ def has_lone_equals(words: Sequence[Word]) -> bool:
     return any(word.raw == "=" for word in words) and words[0].value not in TESTS
 
 
-_VERSION: Final = re.compile(r"-\d+(?:\.\d+)*\Z")
-_LONG_OPTION: Final = re.compile(
-    r"--.*|-(?:login|posix|noprofile|norc|noediting|verbose|restricted|debugger|wordexp"
-    r"|pretty-print|help|version|rcfile|init-file|dump-(?:po-)?strings)"
-)
-
-
-def shell_of(name: str) -> str:
-    """Return the name of a shell without its folder, its version and capital letters."""
-    return _VERSION.sub("", name.rsplit("/", 1)[-1].lower())
-
-
-def _script_of(words: Sequence[Word]) -> str | None:
-    """Return SCRIPT of ``bash -c SCRIPT``; None for another command."""
-    if len(words) > 1 and shell_of(words[0].value) in BOXES and shell_of(words[1].value) in SHELLS:
-        words = words[1:]
-    if len(words) < 3 or shell_of(words[0].value) not in SHELLS:
-        return None
-    has_script, index = False, 1
-    while index < len(words):
-        text = words[index].value
-        index += 1
-        if text in ("-", "--"):
-            break
-        if len(text) < 2 or text[0] not in "-+":
-            index -= 1
-            break
-        if _LONG_OPTION.fullmatch(text):
-            index += text.endswith("file")
-        else:
-            has_script |= text[0] == "-" and "c" in text
-            index += text.count("o") + text.count("O")
-    return words[index].value if has_script and index < len(words) else None
-
-
 # The text for allow rules, the match texts, and further texts for allow rules.
 Texts = tuple[str, tuple[str, ...], tuple[str, ...]]
 
@@ -282,7 +248,7 @@ class CommandFacts:
             matched = (*self.texts[1], " ".join([word.value for word in granted]))
             text, _, written = _texts(quoted, prefix, quoted[begins:], shell)
             self.texts = text, matched, written
-        self.script = _script_of(program)
+        self.script = script_of(program)
         self.assigns = all(map(is_assignment, words))
         wrappers = (shell.wrapping.granting.known.get(word.value) for word in words[:begins])
         self.gets_arguments = any(wrapper.appends for wrapper in wrappers if wrapper)
