@@ -242,7 +242,7 @@ def test_the_program_decides_in_each_mode_as_check_says(mode: str) -> None:
         pytest.skip(lacking)
     scenario = Scenario({"project": {"permissions": SAID_IN_MODES}}, automatic=mode == "auto")
     project = ours.Ours(scenario).project
-    checker = Checker(Workspace((project,)), ("main",), "enforced", modes=True)
+    checker = Checker(Workspace("", projects=(project,)), ("main",), "enforced", modes=True)
     told = [checker._by_mode(project, ("main",), c.tool, whole(c))[mode] for c in CALLS_IN_MODES]
     done = theirs.decide(attrs.evolve(scenario, mode=mode), CALLS_IN_MODES)
     # A classifier asks nobody; what it decides is not known.
