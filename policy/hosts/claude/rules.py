@@ -198,7 +198,8 @@ def _compound(rule: RuleText, text: str, *, is_prefix: bool) -> RuleLines:
         return RuleLines()
     which = "that the host looks into"
     if script.split and rule.effect is Effect.ALLOW:
-        why = "each part of a pipe is looked at by itself"
+        # Quotes in place of a star may take the bar in.
+        which, why = "with this pipe", "each part of a pipe is looked at by itself"
     elif script.split or is_prefix:
         return RuleLines()
     elif "*" in text:
