@@ -287,6 +287,26 @@ def test_a_denial_behind_a_rule_that_asks_counts_for_a_command_that_is_not_sure(
         ("rm x; a $y", DENY),
         ("a $y", ASK),
         ("sudo rm x; a $y", DENY),
+        ("sudo -z rm x", ASK),
+        ("sudo -z rm x; a $y", DENY),
+    ):
+        assert rules.decide("Bash", {"command": command}).effect is effect, command
+
+
+def test_no_denial_counts_behind_a_rule_that_allows_or_asks_for_a_file() -> None:
+    said = (
+        *(Said(ALLOW, "Bash"), Said(DENY, "Bash(rm *)"), Said(ALLOW, "Bash(rm x)")),
+        *(Said(DENY, "Write(b)"), Said(ASK, "Write(b)"), Said(DENY, "Bash(b)")),
+        *(Said(DENY, "Bash(timeout:*)"), Said(ASK, "Bash(c *)")),
+    )
+    rules = Table.of(rule_set(Scope(said, precedence="last match")))
+    for command, effect in (
+        ("rm x", ALLOW),
+        ("rm x; a $y", ASK),
+        ("rm z; a $y", DENY),
+        ("a $y > b", ASK),
+        ("a > b", ASK),
+        ("c; a $y", ASK),
     ):
         assert rules.decide("Bash", {"command": command}).effect is effect, command
 
