@@ -22,7 +22,7 @@ from policy.adapters.extras import extra
 from policy.adapters.guard import Guard, Verdict, unapproved
 from policy.adapters.messages import FAILED
 from policy.core.effect import Effect
-from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied
+from policy.tables.chain import NO_ARGUMENTS, Chain, SpawnDenied
 
 with extra("google-adk", "google.adk"):
     from google.adk.agents import LlmAgent
@@ -122,7 +122,7 @@ class PolicyPlugin(BasePlugin):
             root, *below = _path(agent)
             found = self._guard.agent(root.name).calling
             for one in below:
-                above, found = found, found.spawn(one.name, NOTHING_SAID)
+                above, found = found, found.spawn(one.name, NO_ARGUMENTS)
                 if found.links[-1].confirm:
                     raise SpawnDenied(one.name, above.names[-1], "not-started")
             return found

@@ -32,7 +32,7 @@ from policy.core.errors import A_CHAIN, AN_AGENT, PolicyError, expect
 from policy.core.memory import Memo
 from policy.core.source import quoted, visible
 from policy.core.values import evolve, field, frozen
-from policy.tables.chain import NOTHING_SAID, Chain, SpawnDenied
+from policy.tables.chain import NO_ARGUMENTS, Chain, SpawnDenied
 from policy.tables.placement import PlacedTable, Rooted, Rootless, folders_here
 
 _T = TypeVar("_T")
@@ -227,7 +227,7 @@ class Guard:
             return self._root
         if running.started is not None and running.started.names[-1] == self._agent:
             return running.started
-        chain = running.chain.spawn(self._agent, NOTHING_SAID)
+        chain = running.chain.spawn(self._agent, NO_ARGUMENTS)
         if chain.links[-1].confirm:
             # Without approval: the running tool is not known to start this agent.
             raise SpawnDenied(self._agent, running.chain.names[-1], "not-started")
@@ -255,7 +255,7 @@ class Guard:
         return self._checked(tool, arguments, None, recorded=recorded)
 
     def check_start(
-        self, agent: str, arguments: Arguments = NOTHING_SAID, *, recorded: bool = True
+        self, agent: str, arguments: Arguments = NO_ARGUMENTS, *, recorded: bool = True
     ) -> Verdict:
         """Return the verdict on starting *agent*, by its name in the policy (see `check`).
 

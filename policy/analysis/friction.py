@@ -182,7 +182,7 @@ def _find_rules(
     group.exact = comparison.exact
     known = [(tool, {*map(str, call.values())}) for tool, call in calls]
     for one in comparison.differences:
-        said = {*map(str, one.call.values())}
-        if one.widened and not any(one.tool == tool and said <= texts for tool, texts in known):
+        of_call = {*map(str, one.call.values())}
+        if one.widened and not any(one.tool == tool and of_call <= texts for tool, texts in known):
             group.grants = one
             return

@@ -79,7 +79,7 @@ class UsedCall:
 
 
 _SHELLS: Final = frozenset(
-    tool for tool, said in DIALECT.arguments.items() if said.kind is ArgumentKind.COMMAND
+    tool for tool, argument in DIALECT.arguments.items() if argument.kind is ArgumentKind.COMMAND
 )
 
 # What a command of one line is seldom run with twice.
@@ -428,13 +428,13 @@ class _Draft:
         body: list[Root | Agent] = [Root(name, span=_NOWHERE) for name in roots]
         for agent in self.agents:
             granted, handed = self._granted(agent), self._handed_on(agent)
-            said: list[Grant | Delegate] = [
+            statements: list[Grant | Delegate] = [
                 Grant(effect, matchers, span=_NOWHERE)
                 for effect in (Effect.ALLOW, Effect.ASK, Effect.DENY)
                 if (matchers := _matchers(rule for one, rule in granted if one is effect))
             ]
-            said += [Delegate(_matchers(handed), span=_NOWHERE)] if handed else []
-            body.append(Agent(agent, tuple(said), span=_NOWHERE))
+            statements += [Delegate(_matchers(handed), span=_NOWHERE)] if handed else []
+            body.append(Agent(agent, tuple(statements), span=_NOWHERE))
         return print_document(Document(tuple(body), span=_NOWHERE))
 
     @property

@@ -151,14 +151,14 @@ def _gap(group: GapGroup, most: int | None = None) -> doc.Text:
     calls = doc.joined((call(each.tool, each.call) for each in group.gaps), most=most and 4)
     rules = {each.after.because for each in group.gaps}
     by = ", " if not gap.after.because else " by " if len(rules) == 1 else ", some by "
-    told = [
+    parts = [
         (mark, because_text(one, group.agents[0], 1))
         if one.because or one.reason in _TELLING
         else ""
         for mark, one in ((by, gap.after), (": ", gap.before))
     ]
     declared = "; declared" if gap.before.because else f"; declared {VERBS[gap.before.effect]}"
-    return (*who, _DOES[gap.after.effect], " ", calls, told[0], declared, told[1])
+    return (*who, _DOES[gap.after.effect], " ", calls, parts[0], declared, parts[1])
 
 
 def matrix(
@@ -267,11 +267,11 @@ def blocks(
             found.append(doc.Section(title, tuple(map(doc.Item, unread))))
         else:
             found.append(doc.Paragraph((f"{title}: ", doc.joined(unread, most=1)), "dim"))
-    for told in filter(None, (guesses, elsewhere(audited))):
-        found.append(doc.Paragraph(told, "dim"))
+    for text in filter(None, (guesses, elsewhere(audited))):
+        found.append(doc.Paragraph(text, "dim"))
     if most is not None:
-        told = "more: `--agent NAME`, `--all`, `--format html`; `policy lint` shows lines and fixes"
-        found.append(doc.Paragraph(told, "dim"))
+        text = "more: `--agent NAME`, `--all`, `--format html`; `policy lint` shows lines and fixes"
+        found.append(doc.Paragraph(text, "dim"))
     return found
 
 
@@ -377,8 +377,8 @@ def _matrices(audited: Audit, most: int | None) -> Iterator[doc.Block]:
         shown = names(dict.fromkeys(idle), most and 2 * most, "agent")
         yield doc.Paragraph(("no chain reaches ", shown))
     if not all(project.exact for project in audited.projects):
-        told = "not exact: there are more chains than are compared; further ones may differ"
-        yield doc.Paragraph(told, "warning")
+        text = "not exact: there are more chains than are compared; further ones may differ"
+        yield doc.Paragraph(text, "warning")
 
 
 def _details(audited: ProjectAudit) -> Iterator[doc.Block]:
@@ -428,9 +428,9 @@ def _facts(agent: AgentAudit, most: int | None) -> Iterator[tuple[str, doc.Text]
         yield "declared", names(declared, most) if declared else "no agent"
     bounds = agent.bounds
     limits = {"depth": bounds.depth, "turns": bounds.turns, "trust": bounds.trust}
-    told = [f"{name} {value}" for name, value in limits.items() if value is not None]
-    if told:
-        yield "limits", ", ".join(told)
+    parts = [f"{name} {value}" for name, value in limits.items() if value is not None]
+    if parts:
+        yield "limits", ", ".join(parts)
     if not agent.exact:
         yield "not exact", f"the two readings may differ in more: {'; '.join(agent.why)}"
 

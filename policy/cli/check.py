@@ -15,7 +15,7 @@ from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, dumps, shape
 from policy.cli.report.terminal import terminal
 from policy.cli.report.words import (
-    SAID,
+    READING_WORDS,
     because_text,
     call,
     chain_text,
@@ -169,9 +169,9 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
     if answer.modes is not None:
         modes = answer.modes.items()
         by_effect = {e: [mode for mode, got in modes if got is e] for e in reversed(Effect)}
-        told = [(effect(e), f" in {quoted(some)}") for e, some in by_effect.items() if some]
-        rows.append(("modes", doc.joined(told, "; ") if told else "the host has none"))
-    who = f"{chain_text(chain)} in {answer.project}, {SAID[answer.reading]}"
+        text = [(effect(e), f" in {quoted(some)}") for e, some in by_effect.items() if some]
+        rows.append(("modes", doc.joined(text, "; ") if text else "the host has none"))
+    who = f"{chain_text(chain)} in {answer.project}, {READING_WORDS[answer.reading]}"
     rows.append(("chain", who))
     if len(decision.links) > 1 and decision.effect is Effect.ASK:
         some = f"each of {quoted(decision.links)}; some hosts need every one of them to confirm"
@@ -188,9 +188,9 @@ def blocks(answer: CheckAnswer, found: DecidingPolicy) -> list[doc.Block]:
         rows.append(("note", f"starting `{agent}` must be confirmed first: {quoted(by)} asks"))
     head: list[doc.Text] = [effect(decision.effect), "  ", call(answer.tool, answer.call)]
     if instead is not None:
-        other = SAID[next(reading for reading in READINGS if reading != answer.reading)]
+        other = READING_WORDS[next(reading for reading in READINGS if reading != answer.reading)]
         rows.append((other, because_text(instead, answer.agent)))
-        head += [f"  as {SAID[answer.reading]}; ", effect(instead.effect), f" as {other}"]
+        head += [f"  as {READING_WORDS[answer.reading]}; ", effect(instead.effect), f" as {other}"]
     shown = [doc.Excerpt(spans[one], one.effect.value) for one in decision.because if one in spans]
     return [doc.Item(tuple(head), (doc.Labelled(tuple(rows)), *shown))]
 
@@ -199,9 +199,9 @@ def _advice(remedy: Remedy, verb: str) -> Iterator[tuple[str, doc.Text]]:
     """Yield which rules to add to which lists of agents."""
     own = [link for link in remedy.links if link not in remedy.delegating]
     lists = {verb: own, "delegate": remedy.delegating}
-    told = [f"`{name}` of {quoted(links)}" for name, links in lists.items() if links]
+    parts = [f"`{name}` of {quoted(links)}" for name, links in lists.items() if links]
     rules = doc.joined((doc.Ink(each, "code") for each in remedy.rules), " and ")
-    yield f"to {verb}", ("add ", rules, f" to {' and to '.join(told) or f'`{verb}`'}")
+    yield f"to {verb}", ("add ", rules, f" to {' and to '.join(parts) or f'`{verb}`'}")
     if remedy.runs:
         yield "", ("that allows any command, e.g. ", doc.Ink(remedy.runs, "code"))
 
@@ -227,7 +227,7 @@ def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, doc.Text]]:
 
     Files that it reads are shown only if that is not allowed.
     """
-    told = [
+    some = [
         clause
         for clause in clauses
         if clause.does is Does.RUNS
@@ -235,10 +235,10 @@ def clause_rows(clauses: Sequence[Clause]) -> list[tuple[str, doc.Text]]:
         # A written rule allows that a file is changed.
         or (clause.does in _CHANGES and any(rule.place for rule in clause.decision.because))
     ]
-    strict = sorted(range(len(told)), key=lambda number: (told[number].decision.effect, number))
-    texts = [_clause(told[number]) for number in sorted(strict[:_MOST])]
-    if len(told) > _MOST:
-        texts.append(f"and {len(told) - _MOST:,} more, none of them stricter")
+    strict = sorted(range(len(some)), key=lambda number: (some[number].decision.effect, number))
+    texts = [_clause(some[number]) for number in sorted(strict[:_MOST])]
+    if len(some) > _MOST:
+        texts.append(f"and {len(some) - _MOST:,} more, none of them stricter")
     return [("" if number else "parts", text) for number, text in enumerate(texts)]
 
 
@@ -264,5 +264,5 @@ def _clause(clause: Clause) -> doc.Text:
         key = "allowed" if by_default else decision.reason.value
         why = str(sentences()["parts"].get(key, decision.reason.value))
     word = effect(decision.effect)
-    told = (" ", clause.why) if clause.why else (" (", why, ")")
-    return (word, " " * (6 - len(word.text)), "" if hides else f"{clause.does.value} ", what, *told)
+    end = (" ", clause.why) if clause.why else (" (", why, ")")
+    return (word, " " * (6 - len(word.text)), "" if hides else f"{clause.does.value} ", what, *end)

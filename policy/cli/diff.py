@@ -141,11 +141,11 @@ def _changing(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
         shown = (groups if few or not real else real)[:room]
         items = [_effects_item(report, group, n, most) for n, group in enumerate(shown, number + 1)]
         number += len(items)
-        told, every = (
+        listed, every = (
             {edit for group in some for effect in group for edit in effect.edits}
             for some in (shown, groups)
         )
-        left = doc.more(len(every - told), "edits")
+        left = doc.more(len(every - listed), "edits")
         left = left or doc.more(len(groups) - len(shown), "changes that are declared only")
         if items:
             yield doc.Section(doc.Ink(title, role), (*items, *left))
@@ -156,9 +156,9 @@ def _findings(report: DiffReport, most: int | None) -> list[doc.Block]:
     """Return the section of new findings; of many errors alone are shown with their text."""
     full = [f for f in report.findings if most is None or f.severity is Severity.ERROR]
     rest = [finding for finding in report.findings if finding not in full]
-    told = (*findings_blocks(full, most), *finding_lines(rest, most or 0))
+    body = (*findings_blocks(full, most), *finding_lines(rest, most or 0))
     title = f"findings that came with the change ({len(report.findings):,})"
-    return [doc.Section(title, told)] if report.findings else []
+    return [doc.Section(title, body)] if report.findings else []
 
 
 def _not_changing(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
@@ -202,8 +202,8 @@ def _files(report: DiffReport, kinds: Iterable[str], most: int | None) -> list[d
 def _limit_item(limit: LimitChange) -> doc.Item:
     was, now = ("none" if value is None else value for value in (limit.old, limit.new))
     at = f"{limit.place.file}:{limit.place.line}" if limit.place else ""
-    told = f"  {limit.limit} {was} → {now}  "
-    return doc.Item((doc.Ink(limit.agent, "agent"), told, doc.Ink(at, "file")))
+    text = f"  {limit.limit} {was} → {now}  "
+    return doc.Item((doc.Ink(limit.agent, "agent"), text, doc.Ink(at, "file")))
 
 
 def _section(title: doc.Text, items: Sequence[doc.Block], most: int | None) -> list[doc.Block]:
@@ -265,10 +265,10 @@ def _edits(report: DiffReport) -> str:
         (idle, ("without effect", "without effect")),
     )
     total, both = len(widening | narrowing) + len(report.others), len(widening & narrowing)
-    told = [f"{n:,} {verb[n > 1]}".removeprefix("1 " * (total == 1)) for n, verb in numbers if n]
+    parts = [f"{n:,} {verb[n > 1]}".removeprefix("1 " * (total == 1)) for n, verb in numbers if n]
     if both and total > 1:
-        told[1] += f" ({both:,} do{'es' * (both == 1)} both)"
-    return f"{count(total, 'edit')}: {', '.join(told)}" if total else ""
+        parts[1] += f" ({both:,} do{'es' * (both == 1)} both)"
+    return f"{count(total, 'edit')}: {', '.join(parts)}" if total else ""
 
 
 def _texts(edit: TextEdit) -> tuple[str | None, ...]:
@@ -296,7 +296,7 @@ def _effects_item(
     head = head or "no edit of a text explains this"
     changes = tuple(change for one in group for change in one.changes)
     effect = EditEffect(tuple(edits), changes)
-    rows = _told_rows(report, effect)
+    rows = _shown_rows(report, effect)
     limit = _MOST_ROWS[len(report.effects) > _MOST_ROWS[1]]
     shown = rows[: most and limit + (len(rows) == limit + 1)]
     cells = tuple(
@@ -313,7 +313,7 @@ def _effects_item(
     return doc.Item((doc.Ink(f"{number}", "dim"), "  ", head), tuple(body), beside=True)
 
 
-def _told_rows(report: DiffReport, effect: EditEffect) -> list[ChangeRow]:
+def _shown_rows(report: DiffReport, effect: EditEffect) -> list[ChangeRow]:
     """Return the changes of an edit, the gravest first, with calls that people would make.
 
     Other calls are shown only if there are none.
@@ -342,13 +342,13 @@ def edit_text(report: DiffReport, *edits: TextEdit, most: int | None = _MOST_EAC
         for side, span in enumerate((edit.removed, edit.added)):
             if span is None:
                 continue
-            told = [(edit.key, doc.Ink(_cut(span.text), "rule"))]
+            items = [(edit.key, doc.Ink(_cut(span.text), "rule"))]
             rules_ = report.rules_of(edit, side)
             is_list = not (edit.key or _KEYED.match(span.text) or _BLOCK.match(span.text))
             if rules_ and is_list:
-                told = [(str(effect), doc.Ink(rule, "rule")) for rule, effect, _ in rules_]
+                items = [(str(effect), doc.Ink(rule, "rule")) for rule, effect, _ in rules_]
                 place = rules_[0][2]
-            for key, ink in told:
+            for key, ink in items:
                 sides[side].setdefault(key, {})[ink] = None
         lines.setdefault(file, {})[str(place.line)] = None
     for side, keys in enumerate(sides):
@@ -387,13 +387,13 @@ def _may(report: DiffReport, row: ChangeRow) -> doc.Block | None:
     grants = started and _grants(report, started)
     if not grants:
         return None
-    told: list[doc.Text] = [
+    parts: list[doc.Text] = [
         (f"{CLASSES[kind]}: ", shown)
         for kind, tools in grants.items()
         if (shown := cell(kind, tools)) != NOTHING
     ]
     may = " may  " if row.widened else " could  "
-    return doc.Item((doc.Ink(row.subject, "agent"), may, doc.joined(told, "; ") or "nothing"))
+    return doc.Item((doc.Ink(row.subject, "agent"), may, doc.joined(parts, "; ") or "nothing"))
 
 
 def _grants(report: DiffReport, change: Change) -> dict[str, list[ToolAccess]]:
@@ -535,18 +535,18 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         # Of an edit that removes a text, only the file is certain.
         spans = [None if edit.is_file else edit.added for edit in edits]
         file = edits[0].place.file if edits else elsewhere
-        for row in _told_rows(report, effect):
+        for row in _shown_rows(report, effect):
             calls = quoted([call_text(*each) for each in row.calls], _MOST_EACH)
             by = f", by {row.who}" if row.agents else ""
-            told = doc.unstyled((row.phrase, ": ", row.arrow)).replace("→", "->")
+            sentence = doc.unstyled((row.phrase, ": ", row.arrow)).replace("→", "->")
             detail = "\n".join(doc.unstyled(edit_text(report, edit)) for edit in effect.edits)
             kind = change_kind(row.changes[0])
-            found.append(_result(kind, f"{told}, as {calls}{by}", detail, file, *spans[:1]))
+            found.append(_result(kind, f"{sentence}, as {calls}{by}", detail, file, *spans[:1]))
     for limit in report.limits:
         kind = "limit-raised" if limit.widened else "limit-lowered"
-        told = doc.unstyled(_limit_item(limit).head).replace("→", "->")
+        sentence = doc.unstyled(_limit_item(limit).head).replace("→", "->")
         file = limit.place.file if limit.place else elsewhere
-        found.append(_result(kind, f"a limit of `{limit.agent}` changed: {told}", "", file))
+        found.append(_result(kind, f"a limit of `{limit.agent}` changed: {sentence}", "", file))
     for group in report.excess_by_call:
         difference, chain = group[0].difference, group[0].chain
         named = quoted([call_text(difference.tool, difference.call)])
@@ -560,12 +560,12 @@ def results(report: DiffReport, new: InputTree) -> list[Result]:
         message = f"more calls may be decided differently than could be compared ({reasons})"
         found.append(_result("not-exact", message, "", elsewhere))
     found += map(Result, report.findings)
-    for effect_, kind, told in (
+    for effect_, kind, sentence in (
         ("unread", "not-read", "this file changed, and is not read: what it grants is unknown"),
         ("error", "in-error", "this file changed and is not understood: what it grants is unknown"),
     ):
         for changed in report.files(effect_):
-            found.append(_result(kind, f"{told} ({changed.what})", "", changed.path))
+            found.append(_result(kind, f"{sentence} ({changed.what})", "", changed.path))
     return found
 
 

@@ -182,12 +182,12 @@ def _tidied(found: InputTree, options: argparse.Namespace, console: Console) -> 
         seen.add(fold.key)
         file, old = fold.key[0], fold.spans[0].source.text
         console.difference(file, old, fold.text, fold.title)
-        told = "no more than before"
+        sentence = "no more than before"
         if fold.grants:
             calls = (call_text(each.difference.tool, each.difference.call) for each in fold.grants)
             some = quoted([*dict.fromkeys(calls)], _MOST_ALIKE)
-            told = f"more calls of `{fold.rule}` than the rules that it replaces, e.g. {some}"
-        console.line(f"grants {told}{'' if fold.exact else '; there may be others'}\n")
+            sentence = f"more calls of `{fold.rule}` than the rules that it replaces, e.g. {some}"
+        console.line(f"grants {sentence}{'' if fold.exact else '; there may be others'}\n")
         if not options.diff and (options.yes or console.confirms("Make this fold?")):
             path = (found.tree.root or Path()) / file
             replace_files({path: (tree.read(file), fold.text.encode())})

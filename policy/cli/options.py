@@ -63,6 +63,8 @@ def parse_options(verb: str, arguments: list[str]) -> argparse.Namespace:
         arguments, command = arguments[:at], arguments[at + 1 :]
     options = parser_of(verb).parse_intermixed_args(arguments)
     options.command = command
+    if getattr(options, "reading", None) == "declared":
+        options.reading = "attenuated"  # its name in JSON and in Python
     if formats := formats_of(verb):
         files: dict[Path, str] = {}
         for text in options.output:

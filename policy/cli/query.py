@@ -14,7 +14,7 @@ from policy.cli.report import document as doc
 from policy.cli.report.as_json import Object, shape
 from policy.cli.report.words import (
     HERE,
-    SAID,
+    READING_WORDS,
     because_text,
     call,
     call_text,
@@ -66,20 +66,20 @@ def blocks(
     can = {(each.project, each.agent) for each in answer.answers}
     cannot = {(each.project, each.agent) for each in answer.refused} - can
     who = f"{len(can):,} of {count(len(can) + len(cannot), 'agent')}" if can else "no agent"
-    told: doc.Text = f"{who} can make a call of `{matcher}`"
+    text: doc.Text = f"{who} can make a call of `{matcher}`"
     heads = ["project", "", "agents", "call", "why"]
     rows = [*_granted(answer, most)]
     if without or not answer.answers:
         heads, rows = ["project", "cannot", "call", "why"], [*_refused(answer, most)]
     columns = [*range(len(heads))]
     if len({row[-2] for row in rows}) == 1 and not without and answer.answers:
-        told = (told, ", such as ", rows[0][-2])
+        text = (text, ", such as ", rows[0][-2])
         columns.remove(len(heads) - 2)
     if len({each.project for each in (*answer.answers, *answer.refused)}) == 1:
         columns.remove(0)
     if most is not None:
         rows = _in_projects(rows)
-    found: list[doc.Block] = [doc.Paragraph(told, "strong")]
+    found: list[doc.Block] = [doc.Paragraph(text, "strong")]
     if rows:
         shown = tuple(tuple(row[column] for column in columns) for row in rows[:most])
         found.append(doc.Grid(tuple(heads[column] for column in columns), shown))
@@ -94,8 +94,8 @@ def _in_projects(rows: Iterable[tuple[doc.Text, ...]]) -> list[tuple[doc.Text, .
     """Return *rows* with those as one that differ in the project and in places of rules alone."""
 
     def key(row: tuple[doc.Text, ...]) -> object:
-        told = (each for text in row[1:] for each in doc.pieces(text))
-        return tuple(each for each in told if isinstance(each, str) or each.role != "file")
+        parts = (each for text in row[1:] for each in doc.pieces(text))
+        return tuple(each for each in parts if isinstance(each, str) or each.role != "file")
 
     groups = doc.grouped(rows, key)
     titles = [[doc.unstyled(row[0]) for row in some] for some in groups]
@@ -111,7 +111,8 @@ def _rows(
     """Return what the host enforces in rows by *key*, each with a note on what is declared."""
     once: list[tuple[str, Answer]] = []
     for *declared, real in doc.grouped(answers, lambda one: (one.project, one.agent)):
-        note = f"; declared: {declared[0].effect}" if declared else f" ({SAID[real.reading]} only)"
+        alone = f" ({READING_WORDS[real.reading]} only)"
+        note = f"; declared: {declared[0].effect}" if declared else alone
         is_one = declared and declared[0].effect is real.effect
         once.append(("" if is_one else note, real))
     rows = doc.grouped(once, lambda row: (row[0], row[1].project, key(row[1])))

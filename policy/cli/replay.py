@@ -71,7 +71,7 @@ def records(files: dict[Path, str]) -> Iterator[Record | LogProblem]:
         yield from read_log(file, name)
 
 
-def _unsaid(found: Replay) -> Counter[Effect]:
+def _without_earlier(found: Replay) -> Counter[Effect]:
     """Return the calls whose earlier decision is unknown: their new effect -> their number."""
     counts: Counter[Effect] = Counter()
     for each in found.outcomes:
@@ -82,15 +82,15 @@ def _unsaid(found: Replay) -> Counter[Effect]:
 
 def _blocks(found: Replay, logs: int, label: str, most: int | None) -> list[doc.Block]:
     calls = sum(each.calls for each in found.outcomes)
-    told = (
+    text = (
         f"{label}: {count(found.widened, 'call')} granted more, {found.narrowed:,} less, of"
         f" {count(calls, 'call')} ({found.distinct:,} distinct) in {count(logs, 'log')}"
     )
     lost = f"; {found.lines - calls:,} not decided" if found.undecided else ""
-    blocks: list[doc.Block] = [doc.Paragraph(told + lost, "strong")]
+    blocks: list[doc.Block] = [doc.Paragraph(text + lost, "strong")]
     blocks += not_decided(found.undecided, most)
-    if unsaid := _unsaid(found):
-        now = ", ".join(f"{number:,} {VERBS[effect]}" for effect, number in sorted(unsaid.items()))
+    if unknown := _without_earlier(found):
+        now = ", ".join(f"{number:,} {VERBS[effect]}" for effect, number in sorted(unknown.items()))
         blocks.append(doc.Paragraph(f"the log does not say what these calls got; now: {now}"))
     for title, widened in (("granted more", True), ("granted less", False)):
         members = [each for each in found.changes if each.widened is widened]
@@ -104,13 +104,13 @@ def _blocks(found: Replay, logs: int, label: str, most: int | None) -> list[doc.
 
 
 def not_decided(
-    undecided: Undecided, most: int | None, told: str = "not decided"
+    undecided: Undecided, most: int | None, text: str = "not decided"
 ) -> Iterator[doc.Block]:
     """Yield why lines of the logs were not decided, and where they are."""
     for why, (number, places) in undecided.items():
         shown = [doc.Ink(place, "file") for place in places[: most and _PLACES]]
         left = [f"{number - len(shown):,} more"] if number > len(shown) else []
-        yield doc.Paragraph((f"{told}: {why} (", doc.joined([*shown, *left]), ")"))
+        yield doc.Paragraph((f"{text}: {why} (", doc.joined([*shown, *left]), ")"))
 
 
 def _row(each: Replayed, most: int | None) -> tuple[doc.Text, ...]:
@@ -135,7 +135,7 @@ def _json(found: Replay) -> Object:
             for each in found.changes
         ],
         **{name: getattr(found, name) for name in ("widened", "narrowed", "lines", "distinct")},
-        "unsaid": {effect.value: number for effect, number in _unsaid(found).items()},
+        "unsaid": {effect.value: number for effect, number in _without_earlier(found).items()},
         "undecided": found.undecided.as_json(),
     }
 
@@ -147,14 +147,14 @@ def _friction_blocks(found: Friction, most: int | None) -> list[doc.Block]:
     """Return the groups, the most frequent first."""
     distinct = sum(group.distinct for group in found.groups)
     calls = count(found.calls, "call")
-    told = f"{found.held:,} of {calls} need confirmation, or no rule allows them"
+    text = f"{found.held:,} of {calls} need confirmation, or no rule allows them"
     if found.held:
-        told += f" ({distinct:,} distinct)"
+        text += f" ({distinct:,} distinct)"
     elif found.calls:
-        told = f"every call of the logs runs without confirmation ({calls})"
+        text = f"every call of the logs runs without confirmation ({calls})"
     else:
-        told = "no call of the logs was decided"
-    blocks: list[doc.Block] = [doc.Paragraph(told, "strong")]
+        text = "no call of the logs was decided"
+    blocks: list[doc.Block] = [doc.Paragraph(text, "strong")]
     blocks += not_decided(found.undecided, most)
     alike = doc.grouped(found.groups, lambda one: (one.chain, one.obstacle, bool(one.rules)))
     alike.sort(key=lambda groups: -sum(group.calls for group in groups))

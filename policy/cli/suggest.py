@@ -50,9 +50,9 @@ def _notes(proposal: Proposal, most: int | None, *, proven: bool) -> Iterator[do
     rules = f"{count(proposal.rules, 'rule')} for {count(proposal.agents, 'agent')}"
     yield doc.Paragraph(f"covered: {count(proposal.covered, 'call')}, by {rules}")
     for each in proposal.uncovered[:most]:
-        told = (f"not covered: {each.effect} ", call(each.tool, each.arguments))
+        text = (f"not covered: {each.effect} ", call(each.tool, each.arguments))
         by = f"  ({chain_text(each.chain)}, {count(each.times, 'call')}): {each.why}"
-        yield doc.Paragraph((*told, by))
+        yield doc.Paragraph((*text, by))
     if (left := len(proposal.uncovered) - (most or 0)) > 0 and most:
         yield doc.Paragraph(f"not covered: {left:,} more, shown with --all")
     yield from not_decided(proposal.left_out, most, "left out")
@@ -65,5 +65,5 @@ def _notes(proposal: Proposal, most: int | None, *, proven: bool) -> Iterator[do
 
 
 def _json(proposal: Proposal) -> Object:
-    said = {"text": FileContent(proposal.text), "left_out": proposal.left_out.as_json()}
-    return {**shape(proposal), **said, "exact": not proposal.why}
+    content = {"text": FileContent(proposal.text), "left_out": proposal.left_out.as_json()}
+    return {**shape(proposal), **content, "exact": not proposal.why}

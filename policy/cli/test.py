@@ -76,7 +76,7 @@ def _blocks(
     tested: Sequence[_Tested], totals: Counter[bool | None], *, verbose: bool
 ) -> list[doc.Block]:
     """Return the totals, and the claims that do not hold; *verbose* shows the others as well."""
-    said = [
+    parts = [
         doc.Ink(f"{totals[holds]} {word}", role if totals[holds] else "")
         for holds, (_, word, role) in _WORDS.items()
         if totals[holds] or holds
@@ -86,7 +86,7 @@ def _blocks(
         doc.Section(group[0][0], tuple(_item(verdict) for _, verdict in group))
         for group in doc.grouped(shown, lambda one: one[0])
     )
-    return [doc.Paragraph(doc.joined(said)), *sections]
+    return [doc.Paragraph(doc.joined(parts)), *sections]
 
 
 def _item(verdict: ClaimVerdict) -> doc.Item:
@@ -98,10 +98,10 @@ def _item(verdict: ClaimVerdict) -> doc.Item:
     why: doc.Text = verdict.why
     if decision is not None:
         # The result instead of the claimed one, and its reason.
-        told: tuple[doc.Text, ...] = (f"{decision.effect}: ", because_text(decision))
-        why = ("it is ", *told)
+        text: tuple[doc.Text, ...] = (f"{decision.effect}: ", because_text(decision))
+        why = ("it is ", *text)
         if verdict.call is not None:
-            why = (chain_text(verdict.chain), " can: ", call(*verdict.call), " is ", *told)
+            why = (chain_text(verdict.chain), " can: ", call(*verdict.call), " is ", *text)
     place = doc.Ink(str(verdict.span.place), "file")
     excerpt = doc.Excerpt(verdict.span, role)
     return doc.Item(head, (doc.Paragraph(why), doc.Paragraph(place), excerpt))
@@ -110,9 +110,9 @@ def _item(verdict: ClaimVerdict) -> doc.Item:
 def _json(tested: Sequence[_Tested], totals: Counter[bool | None]) -> Object:
     claims = []
     for title, verdict in tested:
-        said = {key: value for key, value in shape(verdict).items() if key != "call"}
+        content = {key: value for key, value in shape(verdict).items() if key != "call"}
         witness = verdict.call and dict(zip(("tool", "input"), verdict.call, strict=True))
-        claims.append({"project": title, **said, "witness": witness})
+        claims.append({"project": title, **content, "witness": witness})
     numbers = {"passed": totals[True], "failed": totals[False], "not_proven": totals[None]}
     return {"claims": claims, **numbers}
 

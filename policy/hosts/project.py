@@ -67,7 +67,7 @@ class Project(BaseProject):
     claims: tuple[object, ...] = ()  # statements to be tested (`policy.hosts.claims`)
     # Further starts of chains that reports show separately: agents that they start inherit their
     # grants.
-    asides: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     # Rules in its files that no table has, since the host skips them or never reaches them.
     written: tuple[WrittenRule, ...] = ()
     # Returns the project that the host has there without its files; None for a host that does not
@@ -92,7 +92,7 @@ class Project(BaseProject):
     @property
     def all_starts(self) -> tuple[str, ...]:
         """Every agent that a chain starts with."""
-        return (*self.starts, *self.asides)
+        return (*self.starts, *self.variants)
 
     def __repr__(self) -> str:
         agents = len(self.agents)

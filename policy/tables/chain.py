@@ -21,7 +21,7 @@ from policy.tables.table import NO_CALL, SPAWN_TOOL, Bounds, Table
 READINGS = ("attenuated", "enforced")
 
 # No further arguments of a call that starts an agent.
-NOTHING_SAID: Final[Mapping[str, object]] = MappingProxyType({})
+NO_ARGUMENTS: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 class SpawnDenied(Exception):
@@ -169,7 +169,7 @@ class Attenuated:
     # in this mapping alone.
     roots: Mapping[str, Table] = field(factory=dict)
     # Start of chains in other projects -> its table, for comparisons with them.
-    asides: Mapping[str, Table] = field(factory=dict)
+    variants: Mapping[str, Table] = field(factory=dict)
     # Agent -> the call that starts it, if that is not the usual call.
     calls: Mapping[str, tuple[str, Mapping[str, object]]] = field(factory=dict)
     name: str = "attenuated"
@@ -182,7 +182,7 @@ class Attenuated:
     def start(self, agent: str) -> Link:
         """Return the first link."""
         own = self.roots.get(agent) or self.tables.get(agent)
-        return Link(agent, own or self.asides[agent])
+        return Link(agent, own or self.variants[agent])
 
     def step(self, parent: Link, agent: str) -> Link:
         """Return the link behind *parent*."""
@@ -241,19 +241,19 @@ class Chain:
         return self._decider.account(tool, call)
 
     def start_call(
-        self, agent: str, said: Mapping[str, object] = NOTHING_SAID
+        self, agent: str, arguments: Mapping[str, object] = NO_ARGUMENTS
     ) -> tuple[str, dict[str, object]]:
-        """Return the call that starts *agent*, with the arguments in *said* that rules look at."""
+        """Return the call that starts *agent*, with those of *arguments* that rules look at."""
         tool, call = self.reading.spawn_call(agent)
         looked: dict[str, object] = {}
-        for row, _ in self.table.lookup(tool).rows if said else ():
+        for row, _ in self.table.lookup(tool).rows if arguments else ():
             fields = {entry.field for entry in row.entries}.difference(row.argument.fields)
-            looked.update((field, said[field]) for field in fields if field in said)
+            looked.update((field, arguments[field]) for field in fields if field in arguments)
         return tool, {**looked, **call}
 
-    def spawning(self, agent: str, said: Mapping[str, object] = NOTHING_SAID) -> Decision:
+    def spawning(self, agent: str, arguments: Mapping[str, object] = NO_ARGUMENTS) -> Decision:
         """Return the decision for a call that starts *agent* with more arguments, e.g. a model."""
-        return self.table.decide(*self.start_call(agent, said))
+        return self.table.decide(*self.start_call(agent, arguments))
 
     def most_starting(self, agent: str) -> tuple[str, dict[str, object], Decision]:
         """Return the call that starts *agent* and has the widest effect, and its decision.
@@ -267,10 +267,10 @@ class Chain:
             return tool, call, self.table.decide(tool, call)
         from policy.tables.parameters import calls_beside  # noqa: PLC0415  # few rules need it
 
-        found = [(said, lookup.combined(each)) for said, each in calls_beside(rows, call)]
+        found = [(arguments, lookup.combined(each)) for arguments, each in calls_beside(rows, call)]
         return tool, *max(found, key=lambda pair: pair[1].effect)
 
-    def spawn(self, agent: str, said: Mapping[str, object] | None = None) -> Chain:
+    def spawn(self, agent: str, arguments: Mapping[str, object] | None = None) -> Chain:
         """Return the narrower chain in which the last agent started *agent*.
 
         If a link asks, this is the chain after the confirmation; `Link.confirm` of its last link
@@ -278,8 +278,8 @@ class Chain:
 
         Args:
             agent: the agent that is started.
-            said: further arguments of the call, e.g. the model; by default those with the widest
-                effect.
+            arguments: further arguments of the call, e.g. the model; by default those with the
+                widest effect.
 
         Raises:
             SpawnDenied: a link denies it, a limit of depth is reached, or there
@@ -287,7 +287,9 @@ class Chain:
         """
         expect(AN_AGENT, "agent", agent, str)
         last = self.links[-1]
-        decision = self.most_starting(agent)[2] if said is None else self.spawning(agent, said)
+        decision = (
+            self.most_starting(agent)[2] if arguments is None else self.spawning(agent, arguments)
+        )
         if decision.effect is Effect.DENY:
             is_deep = decision.reason is Reason.DEPTH  # the last may start none, whose limit it is
             denying = decision.links[0] if decision.links and not is_deep else last.name

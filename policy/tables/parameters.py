@@ -38,8 +38,8 @@ def calls_beside(
     """
     cases = beside(rows, _CASES_OF_ONE_CALL) if any(row.has_parameters for row in rows) else [{}]
     for case in cases or ():
-        said = {**case, **call}
-        yield said, tuple(row.outcome(said) for row in rows)
+        full = {**case, **call}
+        yield full, tuple(row.outcome(full) for row in rows)
     if cases is None:
         any_of = (
             [row.outcome(call), *(row.at(n) for n, entry in enumerate(row.entries) if entry.field)]

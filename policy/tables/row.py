@@ -273,8 +273,8 @@ class Row:
         if shell.whole and (shell.traced or rules.default is not Effect.ALLOW):
             return True
         rows = [self.opening(tool) for tool in shell.files.opening]
-        said = [entry for row in rows for entry in (*row.entries, *row.default.entries)]
-        return any(entry.effect < self.default.effect for entry in said)
+        entries = [entry for row in rows for entry in (*row.entries, *row.default.entries)]
+        return any(entry.effect < self.default.effect for entry in entries)
 
     @cached_property
     def _addresses(self) -> dict[str, int]:

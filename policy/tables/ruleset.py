@@ -53,10 +53,10 @@ class Entry:
 
 
 # Of one entry: tool, field, pattern and form.
-Said = tuple[str, str, Pattern | None, Form]
+EntryKey = tuple[str, str, Pattern | None, Form]
 
 # Groups of neighbouring entries with one effect and reason, in order.
-Runs = tuple[tuple[Effect, Reason, frozenset[Said]], ...]
+Runs = tuple[tuple[Effect, Reason, frozenset[EntryKey]], ...]
 
 
 class EntriesOnDemand:
@@ -186,14 +186,14 @@ class RuleSet:
     @cached_property
     def _runs(self) -> Runs:
         """The canonical entries, in groups of adjacent entries with one effect."""
-        runs: list[tuple[Effect, Reason, set[Said]]] = []
-        seen: set[Said] = set()
+        runs: list[tuple[Effect, Reason, set[EntryKey]]] = []
+        seen: set[EntryKey] = set()
         whole: set[str] = set()  # tools of which earlier entries decide every call
         key_of = {tool: tool if is_glob(tool) else self.dialect.key(tool) for tool in self.by_tool}
         for (effect, reason), entries in groupby(self.entries, lambda e: (e.effect, e.reason)):
-            said = {(key_of[e.tool], e.field, e.pattern, e.form) for e in entries}
-            kept = {key for key in said - seen if whole.isdisjoint((key[0], "*"))}
-            seen |= said
+            keys = {(key_of[e.tool], e.field, e.pattern, e.form) for e in entries}
+            kept = {key for key in keys - seen if whole.isdisjoint((key[0], "*"))}
+            seen |= keys
             wholly = {key[0] for key in kept if key[2] is None}
             whole |= wholly
             if "*" in wholly:
@@ -213,8 +213,8 @@ class RuleSet:
         import hashlib  # noqa: PLC0415  # a decision needs no hash
 
         runs = [
-            (effect.value, reason.value, sorted(map(_text, said)))
-            for effect, reason, said in self._runs
+            (effect.value, reason.value, sorted(map(_text, keys)))
+            for effect, reason, keys in self._runs
         ]
         default = self.default.value, self.default_reason.value
         content = f"{runs}{default}{_dialect_text(self.dialect)}"
@@ -253,8 +253,8 @@ def _glob(tool: str) -> Pattern:
     return names(tool)
 
 
-def _text(said: Said) -> str:
-    tool, field, pattern, form = said
+def _text(key: EntryKey) -> str:
+    tool, field, pattern, form = key
     what = "" if pattern is None else f"{pattern.kind.value}{pattern.tokens}"
     return f"{tool!r},{field!r},{what},{form.value}"
 

@@ -146,11 +146,11 @@ NO_CALL: Any = None
 
 def no_arguments(call: object, field: str) -> TypeError:
     """Return the error for arguments that are no mapping; *field* is an argument to name."""
-    said = call if isinstance(call, str) else "…"
+    shown = call if isinstance(call, str) else "…"
     name = "argument" if field is NO_FIELD else field
     found = "nothing" if call is NO_CALL else cited(call)
     wanted = "expected the arguments of a call as `call`"
-    return TypeError(f"{wanted}, found {found}: pass them as {{{name!r}: {said!r}}}")
+    return TypeError(f"{wanted}, found {found}: pass them as {{{name!r}: {shown!r}}}")
 
 
 @frozen(repr=False)

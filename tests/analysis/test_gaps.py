@@ -164,7 +164,7 @@ def test_a_tool_is_reported_by_its_name_where_nothing_of_it_is_declared() -> Non
         gap_groups(some, "escalations") for some in (agents.values(), [agents["worker"]])
     )
     # `lead` may start `worker`, and by the host whom it likes.
-    assert [call_text(gap.tool, gap.call) for gap in own.gaps] == ["Agent(explore)"]
+    assert [call_text(gap.tool, gap.call) for gap in own.gaps] == ["Agent(Explore)"]
     told = {call_text(gap.tool, gap.call) for group in handed for gap in group.gaps}
     # Some commands are auto-allowed.
     assert told == {"WebSearch", "Bash(npm install)", "Bash(git status)"}

@@ -37,13 +37,13 @@ class Sides:
         return was, now
 
     @cached_property
-    def asides(self) -> frozenset[str]:
+    def variants(self) -> frozenset[str]:
         """What is told of by itself, and compared where it stands on one side alone too."""
-        return frozenset(name for project in self.projects for name in project.asides)
+        return frozenset(name for project in self.projects for name in project.variants)
 
     def _told(self, project: Project) -> Iterator[Chain]:
         reading, universe = project.reading(self.reading), self.universe
-        yield from walks(reading, (*self.asides,), 1)
+        yield from walks(reading, (*self.variants,), 1)
         yield from walks(reading, project.starts, universe.longest, universe.said)
 
     def effects(self, chain: Chain | None) -> list[Effect]:
@@ -115,7 +115,7 @@ def chains_of(sides: Sides, change: Change) -> Iterator[_Names]:
 
 def chain_of(sides: Sides, project: Project, names: _Names) -> Chain | None:
     """Return a chain of any length; None where it cannot come about."""
-    if names[0] not in {*project.starts, *sides.asides}:
+    if names[0] not in {*project.starts, *sides.variants}:
         return None
     try:
         chain = Chain.start(names[0], project.reading(sides.reading))

@@ -27,10 +27,10 @@ class Walked:
     def __init__(self, universe: Universe, project: Project, reading: str) -> None:
         self.calls = universe.calls
         self.reading = project.reading(reading)
-        asides = walks(self.reading, (*project.asides,), 1)
+        variants = walks(self.reading, (*project.variants,), 1)
         started = walks(self.reading, project.starts, universe.longest, universe.said)
         self.chains: Mapping[_Names, Chain] = {
-            chain.names: chain for some in (asides, started) for chain in some
+            chain.names: chain for some in (variants, started) for chain in some
         }
         self._effects: dict[object, list[Effect]] = {}
 

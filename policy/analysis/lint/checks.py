@@ -41,7 +41,7 @@ class Positions:
     def chains(self) -> tuple[Chain, ...]:
         """A shortest chain for each table."""
         project = self.project
-        return reach(project, project.enforced, alone=project.asides).by_table
+        return reach(project, project.enforced, alone=project.variants).by_table
 
     @cached_property
     def lines(self) -> Mapping[tuple[Place, str], list[Entry]]:

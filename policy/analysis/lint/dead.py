@@ -48,7 +48,7 @@ class TriedRules:
         self._standings: dict[object, RuleStanding] = {}
         # What a rule set says of some tools, as a number; the places of its rules as numbers; and
         # whether it allows all calls. All sets are alive in `_compared`: their identity counts.
-        self._said: dict[object, tuple[int, Mapping[Place | None, int], bool]] = {}
+        self._contents: dict[object, tuple[int, Mapping[Place | None, int], bool]] = {}
         self._numbers: dict[object, int] = {}
 
     def marks(self, table: Table, among: set[Mark] | None = None) -> set[Mark]:
@@ -97,22 +97,22 @@ class TriedRules:
     def _content(
         self, rules: RuleSet, tools: frozenset[str]
     ) -> tuple[int, Mapping[Place | None, int], bool]:
-        """Return what *rules* say of *tools*, as `_said` has it."""
+        """Return what *rules* say of *tools*, as `_contents` has it."""
         key = id(rules), tools
-        if key not in self._said:
+        if key not in self._contents:
             rows = [rules.row(tool).constant for tool in tools if not is_glob(tool)]
             lines = [rules.entries] if "*" in tools else map(rules.lines, sorted(tools))
             places: dict[Place | None, int] = {None: 0}
-            said = tuple(
+            content = tuple(
                 (_IN_WORDS(entry), places.setdefault(entry.place, len(places)))
                 for each in lines
                 for entry in each
             )
-            what = said, rules.default, rules.default_reason, id(rules.dialect)
+            what = content, rules.default, rules.default_reason, id(rules.dialect)
             allows = all(row is not None and row.effect is Effect.ALLOW for row in rows)
             number = self._numbers.setdefault(what, len(self._numbers))
-            self._said[key] = number, places, bool(rows) and allows
-        return self._said[key]
+            self._contents[key] = number, places, bool(rows) and allows
+        return self._contents[key]
 
 
 def _about(dialect: Dialect, tools: set[str]) -> frozenset[str]:

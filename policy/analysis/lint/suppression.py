@@ -154,15 +154,16 @@ def _comment_starts(source: Source, spans: list[tuple[int, int]]) -> set[int]:
     if read is None:
         return set()
 
-    def said(text: str) -> object:
+    def value(text: str) -> object:
         return python_value(read(Source(source.name, text), first, end))
 
-    whole = said(text)
+    whole = value(text)
     # Without a comment a document says the same.
     return {
         start
         for start, stop in spans
-        if first <= start < end and said(text[:start] + " " * (stop - start) + text[stop:]) == whole
+        if first <= start < end
+        and value(text[:start] + " " * (stop - start) + text[stop:]) == whole
     }
 
 

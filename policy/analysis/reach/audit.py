@@ -138,13 +138,13 @@ def audit(workspace: Workspace) -> Audit:
 
 def _audit(project: Project, known: Known) -> ProjectAudit:
     gaps, most = Gaps(project, known), KnownGrants()
-    declared = real = reach(project, project.attenuated, alone=project.asides)
+    declared = real = reach(project, project.attenuated, alone=project.variants)
     if not meet_equal_tables(project.attenuated, project.enforced):
-        real = reach(project, project.enforced, alone=project.asides)
+        real = reach(project, project.enforced, alone=project.variants)
     readings = dict(zip(READINGS, (declared, real), strict=True))
     # Agents of files come before built-in ones.
     by_name = sorted(project.agents, key=lambda n: (project.agents[n].place is None, n))
-    names = dict.fromkeys([*project.starts, *project.asides, *by_name])
+    names = dict.fromkeys([*project.starts, *project.variants, *by_name])
     agents = []
     for name in steps(names, f"auditing {project.title}"):
         entry, (found, why) = project.agents.get(name), gaps.find(name)
@@ -179,7 +179,7 @@ def access_by_mode(project: Project) -> dict[str, dict[tuple[str, ...], list[Too
     for each in (project, *project.modes.values()):
         if not each.mode:
             continue
-        real = reach(each, each.enforced, alone=each.asides)
+        real = reach(each, each.enforced, alone=each.variants)
         agents_by_access: dict[tuple[ToolAccess, ...], list[str]] = {}
         for name, (first, *_) in real.widest.items():
             read_only = ("read-only",) if runs_read_only(project, first.table) else ()

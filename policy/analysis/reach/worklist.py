@@ -60,7 +60,7 @@ def reading_side(project: Project | None, reading: str) -> ReadingSide:
     """Return the side of *project* in the named reading; `NO_CHAINS` for None."""
     if project is None:
         return NO_CHAINS
-    return ReadingSide(project.reading(reading), project.starts, project.asides)
+    return ReadingSide(project.reading(reading), project.starts, project.variants)
 
 
 def meet_equal_tables(one: Reading, other: Reading) -> bool:

@@ -56,8 +56,8 @@ def shape(value: object) -> Any:  # noqa: ANN401  # any type of JSON
             return shape(value.place)
         case Finding():
             place = shape(value.place) if value.span else {**_NOWHERE, "file": value.place.file}
-            told = {"code": value.code, "severity": value.severity.value, "message": value.message}
-            return {**told, **place, "help": value.help, "fixable": bool(value.edits)}
+            about = {"code": value.code, "severity": value.severity.value, "message": value.message}
+            return {**about, **place, "help": value.help, "fixable": bool(value.edits)}
         case _ if hasattr(value, "__fields__"):
             return _attributes(value)
     return value

@@ -98,8 +98,8 @@ class ChangeRow:
         only = f" with {quoted(used, 2)}" if self.is_of_further_tool else ""
         if self.subject:
             is_command = self.kind == "run"
-            told = re.sub(r"(?::| )\*$", " …", self.subject) if is_command else self.subject
-            return (f"{verb} ", Ink(told, "rule"), only)
+            text = re.sub(r"(?::| )\*$", " …", self.subject) if is_command else self.subject
+            return (f"{verb} ", Ink(text, "rule"), only)
         return f"{verb} {anything}{only}"
 
     @property

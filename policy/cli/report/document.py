@@ -171,13 +171,13 @@ def edges_grid(edges: Iterable[Edge], most: int | None = None) -> Grid:
     rows: list[tuple[Text, ...]] = []
     for alike in grouped(by_parent, lambda some: tuple((edge.child, edge.role) for edge in some)):
         parents = [some[0].parent for some in alike]
-        told = []
+        children = []
         for some in grouped(alike[0], lambda edge: edge.role):
             named = ("itself" if parents == [edge.child] else edge.child for edge in some)
             note = f" ({some[0].role})" if some[0].role else ""
-            told.append((joined(map(Ink, named), most=most), note))
+            children.append((joined(map(Ink, named), most=most), note))
         starting = joined((Ink(parent or "(start)") for parent in parents), most=most)
-        rows.append((starting, ("→  ", joined(told, "; "))))
+        rows.append((starting, ("→  ", joined(children, "; "))))
     return Grid(("", ""), tuple(rows))
 
 

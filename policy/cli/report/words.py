@@ -85,7 +85,7 @@ _PATHS = frozenset({"filePath", "file_path", "notebook_path", "path"})
 HERE: Final = "(this folder)"
 
 # A reading -> the word for what it says.
-SAID: Final = {"attenuated": "declared", "enforced": "enforced"}
+READING_WORDS: Final = {"attenuated": "declared", "enforced": "enforced"}
 
 
 def chain_text(chain: Iterable[str]) -> str:
@@ -210,8 +210,8 @@ def finding_lines(findings: Iterable[Finding], most: int) -> list[doc.Block]:
         word = doc.Ink(first.severity.value, first.severity.value)
         # The help of an error starts with its consequence or its remedy.
         then = first.help.partition(";")[0] if first.severity is Severity.ERROR else ""
-        told = f"{also}  {first.message}{then and '; '}{then} [{first.code}]"
-        blocks.append(doc.Item((word, "  ", doc.Ink(place, "file"), told)))
+        text = f"{also}  {first.message}{then and '; '}{then} [{first.code}]"
+        blocks.append(doc.Item((word, "  ", doc.Ink(place, "file"), text)))
     left = [finding for members in alike[most:] for finding in members]
     return [*blocks, *doc.more(len(left), f"({findings_summary(left)})")]
 

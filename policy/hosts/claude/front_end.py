@@ -27,7 +27,7 @@ from policy.hosts.claude.discovery import FoundProject, Role, discover
 from policy.hosts.claude.options import VERSION, ClaudeOptions
 from policy.hosts.claude.pools import declared
 from policy.hosts.claude.reading import MAIN, ClaudeEnforced, attenuated, main_definition
-from policy.hosts.claude.session import ASIDES, TURN, ClaudeSession, session
+from policy.hosts.claude.session import TURN, VARIANTS, ClaudeSession, session
 from policy.hosts.claude.settings import AUTO_ALLOWED, UNKNOWN, Settings, read_settings
 from policy.hosts.claude.skills import Skill, read_skill
 from policy.hosts.fields import DeclaredTools, Presence
@@ -116,7 +116,7 @@ def _project(found: FoundProject, options: ClaudeOptions, top: Path | None = Non
         root=found.root,
         agents=_agents(built, built.mode),
         starts=(MAIN,),
-        asides=tuple(built.asides),
+        variants=tuple(built.variants),
         attenuated=attenuated(built, built.mode),
         enforced=ClaudeEnforced(built, built.mode),
         files=tuple(dict.fromkeys(files)),
@@ -313,7 +313,7 @@ class _Files:
         if role.scope and ":" not in definition.name:
             definition = evolve(definition, name=f"{role.scope}:{definition.name}")
         name, span = definition.name, definition.span
-        if name in (MAIN, *ASIDES):
+        if name in (MAIN, *VARIANTS):
             self.findings.append(find("reserved-name", span, agent=name))
         elif not self._is_taken(name, role):
             earlier = self.definitions.get(name)

@@ -15,7 +15,7 @@ from policy.hosts.claude.dialect import dialect
 from policy.hosts.claude.pools import PoolPosition, declared, has_no_tools, pool
 from policy.hosts.claude.rules import agent_pattern
 from policy.hosts.claude.rulesets import rule_sets
-from policy.hosts.claude.session import ASIDES, ClaudeSession, child_mode
+from policy.hosts.claude.session import VARIANTS, ClaudeSession, child_mode
 from policy.tables.chain import Attenuated, Link, SpawnDenied, usual_spawn_call
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Bounds, Ceiling, LinkedRules, Table
@@ -29,7 +29,7 @@ class ClaudeState:
 
     mode: str  # permission mode of the agent there
     fork: bool = False  # whether it is a fork, which has the tools of the agent that started it
-    aside: str = ""  # the one of `ClaudeSession.asides` that the chain began in, or ""
+    variant: str = ""  # the one of `ClaudeSession.variants` that the chain began in, or ""
     # The agents that may be started in the session, by the list of the one that it was started as;
     # None is all.
     types: tuple[str, ...] | None = None
@@ -46,12 +46,12 @@ def attenuated(session: ClaudeSession, mode: str) -> Attenuated:
     tables = OnDemand(session.agents, partial(_declared_table, session, mode))
 
     def root(_: str) -> Table:
-        # The declared rights of an aside are those of the settings.
+        # The declared rights of an variant are those of the settings.
         return evolve(_declared_table(session, mode, MAIN), bounds=Bounds(depth=session.depth))
 
     # These are never started, even where rules ask for every agent: no agent has the name.
-    roots = OnDemand([MAIN, *session.asides], root)
-    return Attenuated(tables, roots, asides=OnDemand(ASIDES, root))
+    roots = OnDemand([MAIN, *session.variants], root)
+    return Attenuated(tables, roots, variants=OnDemand(VARIANTS, root))
 
 
 def _declared_table(session: ClaudeSession, mode: str, name: str) -> Table:
@@ -102,7 +102,7 @@ class ClaudeEnforced:
     @property
     def agents(self) -> tuple[str, ...]:
         """Every agent that can be a link."""
-        return tuple(dict.fromkeys((MAIN, *self.session.asides, *self.session.agents)))
+        return tuple(dict.fromkeys((MAIN, *self.session.variants, *self.session.agents)))
 
     @property
     def by_depth(self) -> object:
@@ -129,14 +129,14 @@ class ClaudeEnforced:
 
     def start(self, agent: str) -> Link:
         """Return the main conversation, as itself or as *agent*."""
-        aside = agent if agent in ASIDES else ""
+        variant = agent if agent in VARIANTS else ""
         definition = (
             main_definition(self.session)
-            if aside or (agent == MAIN and MAIN not in self.session.agents)
+            if variant or (agent == MAIN and MAIN not in self.session.agents)
             else evolve(self.session.agents[agent], mode=None)
         )
         types = definition.types
-        state = ClaudeState(self.mode, aside=aside, types=types)
+        state = ClaudeState(self.mode, variant=variant, types=types)
         position = PoolPosition(
             main=True,
             background=False,
@@ -204,7 +204,7 @@ class ClaudeEnforced:
     def _table(
         self, definition: Definition, position: PoolPosition, state: ClaudeState, link: str
     ) -> Table:
-        session, mode = self.session.asides.get(state.aside, self.session), state.mode
+        session, mode = self.session.variants.get(state.variant, self.session), state.mode
 
         def made() -> Table:
             own = pool(definition, session, position, dialect(session, mode))

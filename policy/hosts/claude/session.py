@@ -226,7 +226,7 @@ def _session_mode(settings: Sequence[Settings], options: ClaudeOptions) -> str:
 TURN: Final = "main with skills"
 # The main conversation on a machine with a sandbox in which commands are auto-allowed.
 SANDBOX: Final = "main in a sandbox"
-ASIDES: Final = (TURN, SANDBOX)
+VARIANTS: Final = (TURN, SANDBOX)
 
 # The strongest first.
 SCOPES: Final = ("managed", "cli", "flag", "local", "project", "user")
@@ -341,7 +341,7 @@ class ClaudeSession:
         return frozenset(name for name in self.named if not self.is_removed(name))
 
     @cached_property
-    def asides(self) -> Mapping[str, ClaudeSession]:
+    def variants(self) -> Mapping[str, ClaudeSession]:
         """The sessions that auto-allow more, by the name that chains there start with."""
         found = {}
         if self.granted:

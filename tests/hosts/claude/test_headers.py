@@ -107,7 +107,7 @@ def test_a_header_that_quotes_do_not_mend_says_nothing(line: str) -> None:
         project = only({".claude/agents/a.md": agent, path: skill})
         assert effect(project, "main>a", "Bash", MAKE) == "no such agent"
         assert effect(project, "main", "Skill", {"skill": "s"}) == "allow"
-        assert project.asides == ()
+        assert project.variants == ()
         codes = [finding.code for finding in project.findings]
         assert codes.count("bad-front-matter") == 2
 

@@ -93,7 +93,7 @@ def test_settings_that_auto_allow_commands_in_a_sandbox_are_reported_beside_main
     files = settings(sandbox=sandbox)
     (project,) = load(Memory(files), ClaudeOptions(cwd="/srv/app"))
 
-    assert project.asides == (("main in a sandbox",) if told else ())
+    assert project.variants == (("main in a sandbox",) if told else ())
     assert ("sandbox-runs-unasked" in {f.code for f in project.findings}) is told
     assert enforced(files, "main", "npm test") == "ask"
     if told:
@@ -108,14 +108,14 @@ def test_the_strongest_settings_that_say_something_of_a_sandbox_decide() -> None
         ".claude/settings.local.json": json.dumps(off),
     }
     (project,) = load(Memory(files), ClaudeOptions(cwd="/srv/app"))
-    assert project.asides == ()
+    assert project.variants == ()
 
     files = {
         ".claude/settings.json": json.dumps(off),
         ".claude/settings.local.json": json.dumps({"sandbox": {"autoAllowBashIfSandboxed": True}}),
         "a/.claude/settings.json": json.dumps(on),
     }
-    assert [p.asides for p in load(Memory(files), ClaudeOptions(cwd="/srv/app"))] == [
+    assert [p.variants for p in load(Memory(files), ClaudeOptions(cwd="/srv/app"))] == [
         (),
         ("main in a sandbox",),
     ]

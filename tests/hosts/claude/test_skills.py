@@ -161,7 +161,7 @@ def test_a_skill_is_the_same_by_the_name_of_its_header() -> None:
 def test_a_list_that_is_none_asks_for_nothing_and_allows_nothing(value: str) -> None:
     project = only(skilled(f"---\ndescription: d\nallowed-tools:{value}\n---\n"))
     assert decide(project, "main", "Skill", {"skill": "deploy"}) is Effect.ALLOW
-    assert project.asides == ()
+    assert project.variants == ()
 
 
 def test_front_matter_that_is_no_yaml_allows_what_it_says() -> None:
@@ -182,7 +182,7 @@ def test_a_skill_allows_in_a_folder_that_is_not_trusted_but_not_beside_a_lock() 
     untrusted = only(files, ClaudeOptions(trusted=False))
     assert decide(untrusted, "main with skills", "Bash", PUSH) is Effect.ALLOW
     managed = Source("<managed>", json.dumps({"allowManagedPermissionRulesOnly": True}))
-    assert only(files, ClaudeOptions(managed=managed)).asides == ()
+    assert only(files, ClaudeOptions(managed=managed)).variants == ()
 
 
 def test_a_skill_that_only_the_user_invokes_is_not_invoked_by_a_call() -> None:
@@ -492,13 +492,13 @@ def test_settings_override_which_skills_agents_may_invoke() -> None:
 
 
 def test_a_skill_that_is_off_allows_nothing() -> None:
-    def asides(word: str) -> tuple[str, ...]:
+    def variants(word: str) -> tuple[str, ...]:
         files = {
             ".claude/settings.json": json.dumps({"skillOverrides": {"deploy": word}}),
             ".claude/skills/deploy/SKILL.md": SKILL.format("allowed-tools: Bash(git push)\n"),
         }
         (project,) = load(Memory(files), ClaudeOptions(cwd="/srv/app"))
-        return project.asides
+        return project.variants
 
-    assert asides("user-invocable-only") == ("main with skills",)
-    assert asides("off") == ()
+    assert variants("user-invocable-only") == ("main with skills",)
+    assert variants("off") == ()
