@@ -343,10 +343,8 @@ def _texts(dialect: Dialect, kind: ArgumentKind, rules: Sequence[str]) -> Iterat
             case ArgumentKind.URL, ArgumentKind.URL:
                 host = found[2].replace("*.", "api.").replace("*", "example")
                 yield f"https://{host}/"
-            case _ if "*" not in found[2]:
-                yield from found[2].split(", ")
             case _:
-                pass
+                yield from found[2].split(", ") if "*" not in found[2] else ()
     for folder, name in permutations(of_paths, 2):
         yield f"{folder.rpartition('/')[0]}/{name.rpartition('/')[2]}"
     yield from _KNOWN["any"].get(kind.name, ())
