@@ -1,4 +1,4 @@
-"""A3S Code: each kind of case through the product, or the model of what it does not decide."""
+"""A3S Code: each kind of case through the part of the front end that decides it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from policy.core.effect import Effect
 from policy.core.source import Source
-from policy.core.values import evolve
 from policy.files.trees import Memory
 from policy.hosts.a3s.agents import (
     AgentDefinition,
+    AgentRegistry,
     ConfirmationInheritance,
     Provider,
     ScriptToolLimits,
@@ -22,29 +22,31 @@ from policy.hosts.a3s.agents import (
     read_agent,
     register,
 )
-from policy.hosts.a3s.reading import MAIN, SCRIPT, World, enforced_reading
-from policy.hosts.a3s.rules import NEWEST, SHIPPED, A3sProfile, Lane, PermissionPolicy
-from policy.hosts.fields import HostError
-from policy.tables.chain import Chain, SpawnDenied
-from tests.conformance.suite import Case
-from tests.models.a3s import (
+from policy.hosts.a3s.gate import (
     ConfirmationPolicy,
     Facts,
-    Guardrail,
-    Mode,
     TimeoutAction,
-    check_number,
     check_program,
-    check_projected,
     child_visible,
+    delegate,
     evaluate,
-    managed,
+    inner_call,
     mcp_needs_confirmation,
     program_tools,
     skill_policy,
     verifier_preflight,
-    visible,
 )
+from policy.hosts.a3s.guardrail import Guardrail, Mode
+from policy.hosts.a3s.rules import (
+    NEWEST,
+    SHIPPED,
+    A3sProfile,
+    Lane,
+    PermissionPolicy,
+    managed,
+)
+from policy.hosts.fields import HostError
+from tests.conformance.suite import Case
 
 __all__ = ["decide"]
 
@@ -101,7 +103,7 @@ def _provider(text: str | None) -> Provider:
 
 
 def _session(given: Given | None, text: str | None, profile: A3sProfile) -> SessionSettings:
-    return SessionSettings(profile, _policy(given, profile), _provider(text))
+    return SessionSettings(permissions=_policy(given, profile), provider=_provider(text))
 
 
 def _call(query: Given) -> tuple[str, Given]:
@@ -110,8 +112,8 @@ def _call(query: Given) -> tuple[str, Given]:
 
 def _shown(policy: PermissionPolicy, query: Given) -> Effect:
     if query["stage"] == "visibility":
-        return _effect(visible(policy, query["tool"]))
-    return policy.table.decide(*_call(query)).effect
+        return _effect(policy.visible(query["tool"]))
+    return policy.check(*_call(query)).effect
 
 
 def _effect(passes: bool) -> Effect:
@@ -125,7 +127,7 @@ def _of_policy(case: Case, profile: A3sProfile) -> Effect:
 def _of_manager(case: Case, profile: A3sProfile) -> Effect:
     given = case["definition"]
     manager = managed(_certain(given["global"], profile), _policy(given.get("session"), profile))
-    return manager.table.decide(*_call(case["query"])).effect
+    return manager.check(*_call(case["query"])).effect
 
 
 def _of_agent(agent: AgentDefinition, case: Case, profile: A3sProfile) -> Effect:
@@ -143,20 +145,14 @@ def _of_file(case: Case, profile: A3sProfile) -> Effect:
 
 
 def _of_builtin(case: Case, profile: A3sProfile) -> Effect:
-    agents = built_in_agents(profile)
-    allowing = SessionSettings(profile, PermissionPolicy.of(default=Effect.ALLOW, profile=profile))
-    reading = enforced_reading(World(allowing, agents))
-    try:
-        name = Chain.start(MAIN, reading).spawn(case["definition"]["name"]).names[-1]
-    except SpawnDenied as denied:
-        raise HostError(denied.reason.replace("-", "_"), str(denied)) from None
-    return _of_agent(agents[name], case, profile)
+    registry = AgentRegistry(built_in_agents(profile))
+    return _of_agent(registry.find(case["definition"]["name"]), case, profile)
 
 
 def _of_projected(case: Case, profile: A3sProfile) -> Effect:
     given = case["definition"]
     name = given.get("name") or given.get("agent") or given.get("projected")
-    check_projected(str(name), profile)
+    AgentRegistry(built_in_agents(profile)).project(AgentDefinition(str(name), ""))
     return Effect.ALLOW
 
 
@@ -183,45 +179,13 @@ def _delegated(agent: AgentDefinition, case: Case, profile: A3sProfile) -> Effec
         return _of_visibility(case, profile)
     if query["stage"] == "spawn" or len(case["chain"]) > 2:
         return Effect.DENY  # an agent that was started starts none
-    return delegated(
+    return delegate(
         _session(parent.get("policy"), parent.get("confirmation"), profile),
         agent,
         *_call(query),
         needs_confirmation=bool(query.get("tool_requires_confirmation")),
         only_permissions=query["stage"] == "permission",
     )
-
-
-def delegated(  # the two, a call, and what is asked
-    session: SessionSettings,
-    agent: AgentDefinition,
-    tool: str,
-    args: Given,
-    *,
-    needs_confirmation: bool = False,
-    only_permissions: bool = False,
-) -> Effect:
-    """Return what a call of an agent gets that the session has started.
-
-    *only_permissions*: before anything is confirmed.
-    """
-    # Where people confirm everything, a call that asks still asks.
-    asking = (
-        evolve(session, provider=Provider.MANAGER),
-        evolve(agent, confirmation=ConfirmationInheritance.INHERIT_PARENT),
-    )
-    permission = _started(*asking, tool, args)
-    if only_permissions:
-        return permission
-    if needs_confirmation and permission is Effect.ALLOW:
-        return session.provider.settled  # the session confirms for a tool that requires it
-    return _started(session, agent, tool, args)
-
-
-def _started(session: SessionSettings, agent: AgentDefinition, tool: str, args: Given) -> Effect:
-    """Return what an agent gets that the session has started."""
-    reading = enforced_reading(World(session, {agent.name: agent}))
-    return reading.step(reading.start(MAIN), agent.name).table.decide(tool, args).effect
 
 
 def _of_visibility(case: Case, profile: A3sProfile) -> Effect:
@@ -247,7 +211,7 @@ def _of_directory(case: Case, profile: A3sProfile) -> Effect:
         _, refused = register(directory, SHIPPED)
         return _effect(not refused)
     (spec,) = (s for s in directory.scripts if s.name == query["script"])
-    return scripted(spec, *_call(query), unbounded(profile), query.get("nth_call", 1))
+    return inner_call(spec, *_call(query), number=query.get("nth_call", 1), profile=profile)
 
 
 def _of_script(case: Case, profile: A3sProfile) -> Effect:
@@ -263,25 +227,12 @@ def _of_script(case: Case, profile: A3sProfile) -> Effect:
             limits.get("timeoutMs"), limits.get("maxToolCalls"), limits.get("maxOutputBytes")
         ),
     )
-    session = unbounded(profile)
+    session = None
     if "session_policy" in given:
         session = _session(given["session_policy"], given.get("confirmation"), profile)
-    return scripted(spec, *_call(query), session, query.get("nth_call", 1))
-
-
-def unbounded(profile: A3sProfile = NEWEST) -> SessionSettings:
-    """Return a session that bounds no script."""
-    return SessionSettings(profile, PermissionPolicy(enabled=False, profile=profile))
-
-
-def scripted(
-    spec: ScriptToolSpec, tool: str, args: Given, session: SessionSettings, number: int = 1
-) -> Effect:
-    """Return what the *number*-th call of a script gets."""
-    check_number(spec, number)
-    reading = enforced_reading(World(session, scripts={spec.name: spec}))
-    link = reading.step(reading.start(MAIN), f"{SCRIPT}{spec.name}")
-    return link.table.decide(tool, args).effect
+    return inner_call(
+        spec, *_call(query), session=session, number=query.get("nth_call", 1), profile=profile
+    )
 
 
 def _of_program(case: Case, profile: A3sProfile) -> Effect:
@@ -292,7 +243,7 @@ def _of_program(case: Case, profile: A3sProfile) -> Effect:
         return Effect.ALLOW
     registered = given.get("registered", sorted(SHIPPED))
     spec = ScriptToolSpec("program", "", "x.js", program_tools(args, registered, profile))
-    return scripted(spec, *_call(query), unbounded(profile), query.get("nth_call", 1))
+    return inner_call(spec, *_call(query), number=query.get("nth_call", 1), profile=profile)
 
 
 def _with_source(args: Given) -> Given:
@@ -320,10 +271,10 @@ def _of_gate(case: Case, profile: A3sProfile) -> Effect:
 
 def _of_skill(case: Case, profile: A3sProfile) -> Effect:
     policy = skill_policy(case["definition"].get("allowed_tools"), profile)
-    said = [policy.table.decide(*_call(case["query"])).effect]
+    said = [policy.check(*_call(case["query"])).effect]
     for link in case["chain"]:
         above = _policy(link.get("policy"), profile)
-        said += [above.table.decide(*_call(case["query"])).effect] if above else []
+        said += [above.check(*_call(case["query"])).effect] if above else []
     return min(said)
 
 

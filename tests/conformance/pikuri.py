@@ -1,4 +1,4 @@
-"""Pikuri: each kind of case through the product, or the model of what it does not decide."""
+"""Pikuri: each kind of case through the part of the front end that decides it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from policy.hosts.pikuri.host import (
     Tool,
     TrifectaLegs,
     Untrusted,
-    Workspace,
     configure,
+    confirmation,
     declared_reading,
     enforced_reading,
+    walk,
 )
 from policy.tables.chain import Chain, SpawnDenied
 from tests.conformance.suite import Case
-from tests.models.pikuri import confirmation
 
 __all__ = ["decide"]
 
@@ -93,27 +93,26 @@ def _persona(given: Given) -> dict[str, Any]:
 
 
 def _of_host(case: Case) -> Effect:
-    host, query = _host(case), case["query"]
+    host = _host(case)
     done = configure(host)
-    started, named = case["chain"][1:], query.get("args", {}).get("name")
+    tool, chain = case["query"]["tool"], tuple(case["chain"])
+    found = done.available(chain[1:], tool) if host.profile.has_personas else None
+    if chain[1:] and host.profile.has_personas and "name" in case["query"].get("args", {}):
+        done.persona(case["query"]["args"]["name"])
+    # The tables of both readings must agree.
     said = []
     for reading in (declared_reading(host, done), enforced_reading(host, done)):
-        link = Chain.start("host", reading)
         try:
-            for agent in started:
+            link = Chain.start("host", reading)
+            for agent in chain[1:]:
                 link = link.spawn(agent)
-        except SpawnDenied as denied:
-            if host.profile.has_personas:
-                kind = "no_agent_tool" if link.links[1:] else "unknown_persona"
-                raise HostError(kind, str(denied)) from None
+            said.append(_table_has(link, tool, host))
+        except SpawnDenied:
             said.append(False)
-        else:
-            said.append(_table_has(link, query["tool"], host))
-    if started and named is not None and named not in {one.name for one in done.personas}:
-        raise HostError("unknown_persona", f"there is no persona `{named}`")
-    # The tables of both readings must agree.
-    assert said[0] is said[1]
-    return Effect.ALLOW if said[0] else Effect.DENY
+    if found is None:
+        found = said[0]
+    assert said == [found, found], (said, found)
+    return Effect.ALLOW if found else Effect.DENY
 
 
 def _table_has(chain: Chain, tool: str, host: Host) -> bool:
@@ -127,19 +126,16 @@ def _table_has(chain: Chain, tool: str, host: Host) -> bool:
 
 def _of_workspace(case: Case) -> Effect:
     given, query = case["definition"], case["query"]
+    write = query["op"] != "read"
     if given.get("allow_all") or given.get("variant") in {"allow_all", "AllowAll"}:
-        workspace: Workspace = AllowAll()
-    else:
-        workspace = Filesystem(
-            given["project_root"],
-            tuple(given.get("readable") or ()),
-            tuple(given.get("writable") or ()),
-            given.get("symlinks") or {},
-        )
-    tool = "read" if query["op"] == "read" else "edit"
-    host = Host("host", (Tool(tool),), workspace)
-    table = declared_reading(host, configure(host)).tables["host"]
-    return table.decide(tool, {"path": query["path"]}).effect
+        return AllowAll().decide(query["path"], write=write)
+    workspace = Filesystem(
+        given["project_root"],
+        tuple(given.get("readable") or ()),
+        tuple(given.get("writable") or ()),
+        given.get("symlinks") or {},
+    )
+    return workspace.decide(query["path"], write=write)
 
 
 def _of_confirmer(case: Case) -> Effect:
@@ -176,11 +172,14 @@ def _node(name: str, given: Given) -> AgentNode:
 
 
 def _of_trifecta(case: Case) -> str:
-    verdict = _node("host", case["definition"]).legs.verdict.value
+    report = walk(_node("host", case["definition"]))
     wanted = case.get("extra", {}).get("verdict")
-    met = verdict != "silent" if wanted == "not silent" else wanted in {None, verdict}
+    if wanted == "not silent":
+        met = report.verdict.value != "silent"
+    else:
+        met = wanted in {None, report.verdict.value}
     # A report decides nothing, so every audit passes.
-    return str(Effect.ALLOW) if met else f"verdict {verdict}"
+    return str(Effect.ALLOW) if met else f"verdict {report.verdict.value}"
 
 
 _KINDS: dict[str, Callable[[Case], Effect | str]] = {

@@ -1,9 +1,8 @@
-"""Zeph: each kind of case through the product, or the model of what it does not decide."""
+"""Zeph: a case becomes a definition, files or a session, and its query a call of the public API."""
 
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -13,9 +12,10 @@ from typing import Any
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.json_nodes import read_json
-from policy.files.trees import Folder
 from policy.hosts import zeph
 from policy.hosts.fields import Fields, HostError
+from policy.hosts.zeph import findings as fences
+from policy.hosts.zeph import findings as hooks
 from policy.hosts.zeph import loading
 from policy.hosts.zeph import session as autonomy
 from policy.hosts.zeph import session as enforcer
@@ -27,11 +27,17 @@ from policy.hosts.zeph.definition import (
     PermissionMode,
     SubAgentDef,
     ZephProfile,
+    as_derived,
+    as_zeph_saves,
+    default_template,
+    delete_file,
+    intersect_allowlists,
     normalize,
     parse,
+    save_atomic,
     serialize_to_markdown,
+    upstream_text,
 )
-from policy.hosts.zeph.findings import condition_holds
 from policy.hosts.zeph.session import RAW, ZephSession, network_rules
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
@@ -43,11 +49,12 @@ from policy.hosts.zeph.spawning import (
     SpawnUsage,
     SubAgentManager,
     ZephOptions,
+    resume,
+    sees,
 )
 from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.table import Table
 from tests.conformance.suite import Case
-from tests.models import zeph as model
 
 __all__ = ["decide"]
 
@@ -61,9 +68,9 @@ def decide(case: Case) -> tuple[str, str]:
     try:
         got, found = _ANSWERS[case["query"]["kind"]](case)
     except SpawnRefused as refused:
-        got, found = f"error:{refused.error.kind}", model.printed(refused.error)
+        got, found = f"error:{refused.error.kind}", upstream_text(refused.error)
     except HostError as error:
-        got, found = f"error:{error.kind}", model.printed(error)
+        got, found = f"error:{error.kind}", upstream_text(error)
     for text in case.get("error_contains") or _context(case).get("error_contains") or ():
         expected, got = f"{expected} {text}", f"{got} {text if text in str(found) else found}"
     if wanted is None:
@@ -149,11 +156,11 @@ def _parse(case: Case) -> Answer:
 def _roundtrip(case: Case) -> Answer:
     definition = parse(case["definition"], _profile(case))
     if "derive" in case["query"]["via"]:
-        return "allow", _view(parse(model.as_derived(definition)))
+        return "allow", _view(parse(as_derived(definition)))
     if parse(serialize_to_markdown(definition), _profile(case)) != definition:
         return "a definition that differs", None
     # What is asked of is what Zeph itself keeps.
-    return "allow", _view(definition if _is_ideal(case) else model.as_zeph_saves(definition))
+    return "allow", _view(definition if _is_ideal(case) else as_zeph_saves(definition))
 
 
 def _save(case: Case) -> Answer:
@@ -162,10 +169,10 @@ def _save(case: Case) -> Answer:
         target = Path(folder) / query.get("dir", "")
         if query.get("existing"):
             (target / f"{query['name']}.md").write_text("old")
-        definition = SubAgentDef(query["name"], "A description")
-        path = model.save_atomic(definition, target)
+        definition = default_template(query["name"], "A description")
+        path = save_atomic(definition, target)
         left = [file.name for file in path.parent.iterdir()]
-        if model.load(path) != definition or left != [path.name]:
+        if loading.load(path) != definition or left != [path.name]:
             return "another file", left
         return "allow", {"file": path.name}
 
@@ -175,13 +182,13 @@ def _delete(case: Case) -> Answer:
         path = Path(folder) / "a.md"
         if case["query"].get("exists"):
             path.write_text("text")
-        model.delete_file(path)
+        delete_file(path)
         return ("deny" if path.exists() else "allow"), None
 
 
 def _template(case: Case) -> Answer:
     query = case["query"]
-    definition = SubAgentDef(query.get("name", "a"), query.get("description", "b"))
+    definition = default_template(query.get("name", "a"), query.get("description", "b"))
     return "allow", _view(parse(serialize_to_markdown(definition)))
 
 
@@ -250,60 +257,40 @@ def _load(case: Case) -> Answer:
         if case.get("boundary"):
             files = [f for path in paths for f in sorted((disk.folder / path).iterdir())]
             for file in files:
-                model.load(file, case["boundary"], folder=disk.folder)
+                loading.load(file, case["boundary"], folder=disk.folder)
             return "allow", None
         missing = [path for path in paths if path.endswith(".md") and path not in cli]
         if missing and not (disk.folder / missing[0]).exists():
-            model.load(missing[0], folder=disk.folder)
+            loading.load(missing[0], folder=disk.folder)
         user = _context(case).get("user_dir")
-        user = disk.path(user) if user else user
-        absent = [path for path in paths if not (disk.folder / path).exists()]
-        if cli or _is_ideal(case) or any((disk.folder / path).is_file() for path in paths):
-            loaded = model.load_named(
-                paths, cli, user, disk.paths("extra_dirs"),
-                folder=disk.folder, profile=_profile(case), strict=_is_ideal(case),
-            )  # fmt: skip
-        else:
-            above, extra = disk.folder.parent, disk.paths("extra_dirs")
-            scopes = {
-                os.path.relpath(disk.folder / path, above): model.scope_label(path, (), user, extra)
-                for path in paths
-            }
-            loaded = read_folders(above, scopes, _profile(case))
-    definitions = loaded.by_name.values()
-    if loaded._unread and not definitions and "yields" not in case:
-        raise next(iter(loaded._unread.values()))
+        loaded = loading.load_all_with_sources(
+            paths, cli, disk.path(user) if user else user, disk.paths("extra_dirs"),
+            folder=disk.folder, profile=_profile(case), strict=_is_ideal(case),
+        )  # fmt: skip
+    if loaded.errors and not loaded.definitions and "yields" not in case:
+        raise loaded.errors[0]
     found: dict[str, Any] = {
-        "count": len(definitions),
-        "names": [definition.name for definition in definitions],
+        "count": len(loaded.definitions),
+        "names": [definition.name for definition in loaded.definitions],
     }
-    for definition in definitions:
+    for definition in loaded.definitions:
         for key, value in _view(definition).items():
             found.setdefault(key, value)
             found[f"{definition.name}.{key}"] = value
-    return "allow" if definitions or not paths or absent else "deny", found
-
-
-def read_folders(
-    root: Path, scopes: Mapping[str, str], profile: ZephProfile = ZephProfile.ZEPH
-) -> loading.Loaded:
-    """Return the definitions of folders below *root*: path -> scope."""
-    loaded, _ = loading.read(Folder(root), "", profile, scopes)
-    return loaded
+    return "allow" if loaded.definitions or not paths or loaded.absent else "deny", found
 
 
 def _load_single(case: Case) -> Answer:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(case["query"]["path"]).name
         path.write_text(case["definition"] or _TEXT)
-        return "allow", _view(model.load(path))
+        return "allow", _view(loading.load(path))
 
 
 def _load_hooks(case: Case) -> Answer:
-    definition, scope = parse(case["definition"]), case["query"]["scope"]
-    if _is_ideal(case):
-        definition = model.documented_hooks(definition, scope)
-    definition, _ = loading.with_scope(definition, scope)
+    definition, _ = loading.with_scope(
+        parse(case["definition"]), case["query"]["scope"], strict=_is_ideal(case)
+    )
     return ("allow" if len(definition.hooks) else "deny"), _view(definition)
 
 
@@ -319,15 +306,15 @@ def _load_definitions(case: Case) -> Answer:
             (work / path).mkdir(parents=True)
         (work / paths[0] / "a.md").write_text(text)
         if context.get("api", "").endswith("with_sources"):
-            loaded = model.load_named(paths, folder=work)
+            loaded = loading.load_all_with_sources(paths, folder=work)
         else:
-            loaded = model.load_definitions(paths, folder=work, home=home)
-    return ("allow" if loaded.by_name else "deny"), {"count": len(loaded.by_name)}
+            loaded = loading.load_definitions(paths, folder=work, home=home)
+    return ("allow" if loaded.definitions else "deny"), {"count": len(loaded.definitions)}
 
 
 def _scope(case: Case) -> Answer:
     context = _context(case)
-    label = model.scope_label(
+    label = loading.scope_label(
         case["query"]["path"],
         context.get("cli") or (),
         context.get("user_dir"),
@@ -345,7 +332,7 @@ def _resolve(case: Case) -> Answer:
             if "missing" not in name:
                 (disk.folder / disk.path(name)).mkdir(parents=True, exist_ok=True)
         user = context.get("user", "")
-        paths = model.resolve_paths(
+        paths = loading.resolve_paths(
             disk.paths("cli"), disk.path(user) if user else user, disk.paths("extra"),
             folder=disk.folder, home=Path("/home/user"),
         )  # fmt: skip
@@ -420,7 +407,7 @@ def _spawn(case: Case) -> Answer:
     definitions = _definitions(case)
     chain = case.get("chain") or []
     if chain or options.profile is ZephProfile.ISSUE_970 or _speaks_of_spawns(definitions):
-        definitions.setdefault(name, SubAgentDef(name, "started"))
+        definitions.setdefault(name, default_template(name, "started"))
         project = zeph.project(definitions, options)
         reading = project.attenuated if _is_ideal(case) else project.enforced
         parents = Chain.start(zeph.MAIN, reading)
@@ -433,10 +420,11 @@ def _spawn(case: Case) -> Answer:
         except SpawnDenied as denied:
             return "error:SpawnDenied", f"{denied} {denied.agent}"
         return "allow", None
-    if _context(case).get("via") == "resume":
-        definitions, options = model.going_on(definitions, options, options.context)
     manager = SubAgentManager(definitions, options.config, options.usage)
-    manager.check_spawn(name, options.context)
+    if _context(case).get("via") == "resume":
+        manager.check_resume(name, options.context)
+    else:
+        manager.check_spawn(name, options.context)
     return "allow", None
 
 
@@ -462,7 +450,7 @@ def _without_plan(case: Case) -> Callable[[str], Effect]:
 
 def _skill(case: Case) -> Answer:
     definition = parse(case["definition"], _profile(case))
-    return ("allow" if model.sees(definition.skills, case["query"]["name"]) else "deny"), None
+    return ("allow" if sees(definition.skills, case["query"]["name"]) else "deny"), None
 
 
 # --- calls ----------------------------------------------------------------------------
@@ -488,9 +476,8 @@ def _resumed(case: Case) -> Effect:
     options, definitions = _options(case), _definitions(case)
     name = next(iter(definitions))
     given = options.context if "root_context" in _context(case) else None
-    definitions, options = model.going_on(definitions, options, given)
-    chain = Chain.start(zeph.MAIN, zeph.project(definitions, options).enforced).spawn(name)
-    return chain.decide(normalize(case["query"]["name"]), {}).effect
+    link = resume(definitions, options, name, given)
+    return link.table.decide(normalize(case["query"]["name"]), {}).effect
 
 
 def _word(effect: Effect) -> Answer:
@@ -527,7 +514,7 @@ def _by_autonomy(case: Case) -> Effect:
     assert policy is not None
     if "effective_trust" in _context(case):
         return Effect.ALLOW  # the gate asks it
-    return model.permitted(policy, query["name"], next(iter(_input(case).values())))
+    return policy.check(query["name"], next(iter(_input(case).values()))).effect
 
 
 def _by_trust(case: Case) -> Effect:
@@ -537,13 +524,8 @@ def _by_trust(case: Case) -> Effect:
         trust=trust.TrustLevel(context["effective_trust"]),
         servers=tuple(context.get("mcp_tool_ids") or ()),
     )
-    return _of_session(session, query["name"], _input(case))
-
-
-def _of_session(session: ZephSession, tool: str, call: dict[str, Any]) -> Effect:
-    """Return what a call of the session itself gets."""
     project = zeph.project({}, ZephOptions(session=session))
-    return Chain.start(zeph.MAIN, project.enforced).decide(tool, call).effect
+    return Chain.start(zeph.MAIN, project.enforced).decide(query["name"], _input(case)).effect
 
 
 def _by_rules(case: Case) -> Effect:
@@ -553,12 +535,8 @@ def _by_rules(case: Case) -> Effect:
     values = {"rules": context["rules"], "default_effect": context.get("default_effect", "deny")}
     rules = enforcer.PolicyEnforcer.of(*rules_of(values))
     level = trust.TrustLevel(context.get("trust", "trusted"))
-    params, env = query.get("params") or {}, _env(case)
-    decided = Table.of(rules.rule_set(level, env)).decide(query["name"], params).effect
-    meant = model.ruled(rules, query["name"], params, level, env)
-    # A table may deny more, where it cannot state a condition of a rule.
-    assert decided is meant or (decided < meant and not all(r.is_exact for r in rules.rules))
-    return meant
+    params = query.get("params") or {}
+    return rules.decide(query["name"], params, level, _env(case)).effect
 
 
 def rules_of(values: Mapping[str, object]) -> tuple[tuple[enforcer.PolicyRule, ...], Effect]:
@@ -577,8 +555,8 @@ def _env(case: Case) -> list[str]:
 
 def _by_grants(case: Case) -> Effect:
     context, name = _context(case), case["query"]["name"]
-    given = grants.PermissionGrants(tuple(_records(context)))
-    found = _of_session(ZephSession(grants=given), name, {})
+    ended = name in grants.PermissionGrants(tuple(_records(context))).ended
+    found = Effect.DENY if ended else Effect.ALLOW
     static = (v for k, v in context.items() if k.startswith("static") or k.endswith("policy"))
     return min([found, *(_static(said, name) for said in static)])
 
@@ -602,7 +580,7 @@ def _by_scope(case: Case) -> Effect:
     context = _context(case)
     patterns = context.get("scope") or context.get("patterns") or ()
     scope = scopes.ToolScope.of(patterns, context["registry"])
-    return _of_session(ZephSession(scope=scope), case["query"]["name"], {})
+    return Effect.ALLOW if scope.holds(case["query"]["name"]) else Effect.DENY
 
 
 _GATES: dict[str, Callable[[Case], Effect]] = {
@@ -622,13 +600,12 @@ _GATES: dict[str, Callable[[Case], Effect]] = {
 def _allowlist(case: Case) -> Answer:
     policy = _policy(case)
     assert policy is not None
-    return "allow", model.effective_tool_allowlist(policy, case["query"]["universe"])
+    return "allow", policy.effective_tool_allowlist(case["query"]["universe"])
 
 
 def _intersect(case: Case) -> Answer:
     query = case["query"]
-    a, b = query["a"], query["b"]
-    return "allow", model.intersect_allowlists(a, b, exactly=not _is_ideal(case))
+    return "allow", intersect_allowlists(query["a"], query["b"], exactly=not _is_ideal(case))
 
 
 def _compile(case: Case) -> Answer:
@@ -662,7 +639,7 @@ def _policy_file(what: str) -> Answer:
             file.write_text("[")
         elif "missing" not in what:
             file.write_text(text)
-        enforcer.PolicyEnforcer.of(model.read_policy_file("policy.toml", inside))
+        enforcer.PolicyEnforcer.of(enforcer.read_policy_file("policy.toml", inside))
     return "allow", None
 
 
@@ -675,19 +652,19 @@ def _scope_compile(case: Case) -> Answer:
 
 def _fenced(case: Case) -> Answer:
     query = case["query"]
-    tag = model.blocked_fence(query["text"], [query["registered_tag"]])
-    return ("deny" if tag is not None else "allow"), model.COMMAND
+    tag = fences.blocked_fence(query["text"], [query["registered_tag"]])
+    return ("deny" if tag is not None else "allow"), fences.COMMAND
 
 
 def _hook_match(case: Case) -> Answer:
     query = case["query"]
-    fires = model.fires(query["matcher"], query["tool"]) if "matcher" in query else True
-    fires = fires and condition_holds(query.get("if"), query["tool"])
+    fires = hooks.matches(query["matcher"], query["tool"]) if "matcher" in query else True
+    fires = fires and hooks.condition_holds(query.get("if"), query["tool"])
     return ("allow" if fires else "deny"), None
 
 
 def _order(case: Case) -> Answer:
-    places = [model.STEPS.index(step) for step in case["query"]["of"]]
+    places = [hooks.STEPS.index(step) for step in case["query"]["of"]]
     return ("allow" if places == sorted(places) else "deny"), None
 
 
@@ -702,7 +679,7 @@ def _secret(case: Case) -> Answer:
         keys = [key for key, _ in _records(context) if key not in ended]
     if context.get("expired"):
         keys = ()
-    model.check_secret(name, listed, keys, background=bool(context.get("background")))
+    grants.check_secret(name, listed, keys, background=bool(context.get("background")))
     return "allow", None
 
 
@@ -714,11 +691,11 @@ def _trust(case: Case) -> Answer:
 
 def _parent_trust(case: Case) -> Answer:
     skills = _context(case).get("active_skills") or case["query"].get("active_skills") or ()
-    return "allow", model.fold(map(trust.TrustLevel, skills)).value
+    return "allow", trust.fold(map(trust.TrustLevel, skills)).value
 
 
 def _trust_default(case: Case) -> Answer:
-    return "allow", model.DEFAULT_TRUST.value
+    return "allow", trust.DEFAULT_TRUST.value
 
 
 _ANSWERS: dict[str, Callable[[Case], Answer]] = {

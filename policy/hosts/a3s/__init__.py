@@ -30,9 +30,9 @@ from policy.hosts.a3s.agents import (
     read_session,
     register,
 )
+from policy.hosts.a3s.gate import SOURCE_BYTES, check_source
 from policy.hosts.a3s.reading import MAIN, SCRIPT, World, declared_reading, enforced_reading
 from policy.hosts.a3s.rules import SHIPPED, TOOLS, A3sProfile, PermissionPolicy, finding
-from policy.hosts.a3s.scripts import SOURCE_BYTES, check_source
 from policy.hosts.data import tool_classes
 from policy.hosts.project import Project, ReadFile, agent_entries
 

@@ -17,6 +17,7 @@ from policy.files.trees import Tree
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.a3s.rules import (
     NEWEST,
+    SPAWNING,
     A3sProfile,
     PermissionPolicy,
     PermissionRule,
@@ -31,6 +32,9 @@ _DATA: Final = host_table("a3s", "agents")
 AGENT_ALIASES: Final = {
     alias: name for name, agent in _DATA["agents"].items() for alias in agent.get("aliases", ())
 }
+
+# What a started agent inherits from the agent that starts it, apart from permissions.
+INHERITED: Final[Mapping[str, bool]] = _DATA["inherited"]
 
 
 def policy_of(table: str, profile: A3sProfile) -> PermissionPolicy:
@@ -165,6 +169,28 @@ def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
     return found
 
 
+@frozen
+class AgentRegistry:
+    """The agents by name; shipped ones also by alias."""
+
+    agents: Mapping[str, AgentDefinition]
+
+    def find(self, name: str) -> AgentDefinition:
+        """Return the agent with that name or alias, in exact case. Raises HostError for none."""
+        found = self.agents.get(name) or self.agents.get(AGENT_ALIASES.get(name, ""))
+        if found is None:
+            known = ", ".join(f"`{known}`" for known in sorted(self.agents))
+            raise refused("unknown_agent", name=name, known=known)
+        return found
+
+    def project(self, agent: AgentDefinition) -> AgentRegistry:
+        """Return the registry with an agent of another system; raise HostError for an alias."""
+        other = AGENT_ALIASES.get(agent.name)
+        if other in self.agents:
+            raise refused("alias_conflict", agent.span, name=agent.name, other=other)
+        return AgentRegistry({**self.agents, agent.name: agent})
+
+
 # Key of a limit of scripts -> its largest value.
 LIMITS: Final = {"timeoutMs": 600_000, "maxToolCalls": 1_000, "maxOutputBytes": 16 * 1024 * 1024}
 
@@ -176,6 +202,15 @@ class ScriptToolLimits:
     timeout_ms: int | None = None
     max_tool_calls: int | None = None
     max_output_bytes: int | None = None
+
+    def effective(self, allowed: tuple[str, ...]) -> tuple[int, int, int]:
+        """Return the limits in force for a script that may call *allowed*."""
+        timeout = 600_000 if "task" in allowed else 30_000
+        return (
+            timeout if self.timeout_ms is None else self.timeout_ms,
+            20 if self.max_tool_calls is None else self.max_tool_calls,
+            64 * 1024 if self.max_output_bytes is None else self.max_output_bytes,
+        )
 
 
 @frozen
@@ -564,6 +599,12 @@ class SessionSettings:
     style: PermissionPolicy | None = None  # of its style, also a bound
     auto_delegation: AutoDelegation = AutoDelegation()
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
+
+    def visible(self, tool: str) -> bool:
+        """Return whether the model is shown *tool*; its calls may still be denied."""
+        if tool in SPAWNING and not self.auto_delegation.allow_manual_delegation:
+            return False
+        return all(p.visible(tool) for p in (self.permissions, self.style) if p is not None)
 
 
 def read_session(source: Source) -> SessionSettings:

@@ -20,8 +20,8 @@ from policy.hosts.a3s.agents import (
     ScriptToolSpec,
     SessionSettings,
 )
+from policy.hosts.a3s.gate import child_scopes, script_rules
 from policy.hosts.a3s.rules import SPAWNING, dialect
-from policy.hosts.a3s.scripts import script_rules
 from policy.hosts.project import EnforcedReading
 from policy.tables.chain import Attenuated, Link, SpawnDenied
 from policy.tables.ruleset import Entry, RuleSet
@@ -143,17 +143,10 @@ def _child_rules(
     agent = world.agents[link]
     if agent.tool_free:
         return [(RuleSet((), Effect.DENY, dialect(session.profile), Reason.UNAVAILABLE), link)]
-    profile, confirms = agent.permissions.profile, agent.provider(provider)
     bounded = session.permissions is not None or session.style is not None
-    parent = [(_answered(rules, provider), MAIN) for rules in above if bounded]
-    if agent.has_permissions:
-        own = _answered(agent.permissions.rules, confirms)
-        sets = [*(parent if profile.parent_bounds else []), (own, link)]
-    elif parent and profile.children_are_checked:
-        sets = parent
-    else:
-        sets = [(_answered(RuleSet((), Effect.ASK, dialect(profile)), confirms), link)]
-    return [(_no_spawning(world), link), *sets]
+    parent = [(MAIN, rules, provider) for rules in above if bounded]
+    scopes = child_scopes(parent, agent, provider)
+    return [(_no_spawning(world), link), *((_answered(r, by), name) for name, r, by in scopes)]
 
 
 def _table(sets: list[tuple[RuleSet, str]]) -> Table:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property, partial
-from typing import Final
+from typing import Any, Final
 
 from policy.core import expressions as re
 from policy.core import limits
-from policy.core.decision import Reason
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.source import Span, place_of
 from policy.core.values import evolve, field, frozen
@@ -32,16 +32,22 @@ class A3sProfile(HostVersion):
     children_are_checked = Since(2, 5)
     # The permissions of the session bound the calls of a script.
     governs_inner_calls = Since(5)
+    # A tool that no rule allows is not shown to the model.
+    hides_tools = Since(5, 2, 8)
     # The permissions of the parent also bound an agent with permissions.
     parent_bounds = Since(5, 3, 1)
     # `search` stands for `grep`, `glob` and `bm25`.
     one_search = Since(6, 8)
+    # A hook may answer for the person who would confirm.
+    has_request_hooks = Since(6, 9)
     # The style of a session is another bound.
     has_styles = Since(8, 3)
     # There is a tool `update_plan`.
     has_plan_tool = Since(8, 4)
     # `allow` may contain `lane:query`.
     has_lanes = Since(9)
+    # Only a person confirms; before, a timeout or a trusted lane did too.
+    waits_for_people = Since(9)
 
 
 NEWEST: Final = A3sProfile((9, 1, 2))
@@ -79,6 +85,11 @@ class Lane(enum.Enum):
     EXECUTE = "execute"
     CONTROL = "control"
     GENERATE = "generate"
+
+
+def lane_of(tool: str) -> Lane:
+    """Return the lane of a call of *tool*."""
+    return Lane.QUERY if tool in QUERIES else Lane.EXECUTE
 
 
 @frozen
@@ -134,6 +145,10 @@ class PermissionRule:
         except Unusable as unusable:
             return str(unusable)
         return self._misnamed
+
+    def names(self, tool: str) -> bool:
+        """Return whether the rule applies to some call of *tool*."""
+        return not self.problem and any(_names_tool(named, tool) for named in self._tools())
 
     def entries(self, effect: Effect) -> tuple[Entry, ...]:
         """Return the entries of the rule; a rule too long grants nothing, or denies its tool."""
@@ -246,3 +261,37 @@ class PermissionPolicy:
     def table(self) -> Table:
         """The table of this policy alone."""
         return Table.of(self.rules)
+
+    def check(self, tool: str, args: Mapping[str, Any]) -> Decision:
+        """Return the decision on a call."""
+        return self.table.decide(tool, args)
+
+    def matching_rules(
+        self, tool: str, args: Mapping[str, Any]
+    ) -> dict[Effect, tuple[PermissionRule, ...]]:
+        """Return every rule but lanes that matches a call, by effect."""
+
+        def matches(rule: PermissionRule) -> bool:
+            alone = RuleSet(rule.entries(Effect.ALLOW), Effect.ASK, dialect(self.profile))
+            return alone.row(tool).outcome(args).effect is Effect.ALLOW
+
+        return {effect: tuple(filter(matches, rules)) for effect, rules in self.lists.items()}
+
+    def declares(self, tool: str) -> bool:
+        """Return whether an allow rule or an ask rule names *tool*; a lane does not."""
+        return any(rule.names(tool) for rule in (*self.allow, *self.ask))
+
+    def visible(self, tool: str) -> bool:
+        """Return whether the model is shown *tool*; its calls may still be denied."""
+        if not self.enabled or not self.profile.hides_tools:
+            return True
+        if any(rule.any_argument and rule.names(tool) for rule in self.deny):
+            return False
+        return self.default_decision is not Effect.DENY or self.declares(tool)
+
+
+def managed(everyone: PermissionPolicy, own: PermissionPolicy | None = None) -> PermissionPolicy:
+    """Return the policy in force: *own*, with the deny rules of *everyone* added."""
+    first = own or everyone
+    deny = dict.fromkeys((*first.deny, *everyone.deny))
+    return evolve(first, deny=tuple(deny), enabled=True)

@@ -133,8 +133,7 @@ def _pool(
 def _tool_entries(tool: Tool, workspace: Workspace | None, confirmer: Confirmer) -> Iterator[Entry]:
     """Yield the entries of one tool: files in the folders of the workspace, then a denial."""
     name, place = tool.name, place_of(tool.span)
-    asks = name in CONFIRMED and confirmer is Confirmer.TERMINAL
-    effect = Effect.ASK if asks else Effect.ALLOW
+    effect = confirmation(confirmer, name, exists=True)
     if not isinstance(workspace, Filesystem) or name not in FILES:
         yield Entry(name, effect, rule=name, place=place)
         return
@@ -227,7 +226,7 @@ def _findings(host: Host, registered: Registered, span: Span) -> Iterator[Findin
             yield find("pikuri-no-sandbox", tool.span)
     own = {tool.name for tool in registered.tools}
     for persona in registered.personas:
-        name, beyond = persona.name, [t for t in registered.tools_of(persona) if t not in own]
+        name, beyond = persona.name, [t for t in registered.tools_of(persona.name) if t not in own]
         if beyond:
             shown, at = ", ".join(f"`{tool}`" for tool in beyond), persona.span_of(beyond[0])
             yield find("pikuri-beyond-parent", at, persona=name, tools=shown, host=host.name)
@@ -316,6 +315,15 @@ class Filesystem:
         led_to = (real for root in named if (real := self._real(root)) is not None)
         return tuple(dict.fromkeys((*named, *led_to)))
 
+    def decide(self, path: str, *, write: bool) -> Effect:
+        """Return ALLOW if *path* is in the folders, with ``..`` and links resolved; else DENY."""
+        full = _full(path, self.project_root)
+        real, roots = self._real(full), self.roots(write=write)
+        if not path or "\0" in path or real is None:
+            return Effect.DENY
+        inside = all(any(_below(one, root) for root in roots) for one in (full, real))
+        return Effect.ALLOW if inside else Effect.DENY
+
     def _real(self, path: str) -> str | None:
         """Return *path* with its links resolved, None if they form a circle."""
         for _ in range(limits.LINKS):
@@ -329,6 +337,10 @@ class Filesystem:
 @frozen
 class AllowAll:
     """A workspace without bounds on files; a finding reports it."""
+
+    def decide(self, path: str, *, write: bool) -> Effect:  # noqa: ARG002  # as a Filesystem
+        """Return ALLOW for every valid path."""
+        return Effect.ALLOW if path and "\0" not in path else Effect.DENY
 
 
 Workspace = Filesystem | AllowAll
@@ -355,9 +367,15 @@ class Confirmer(enum.Enum):
     AUTO_APPROVE = "auto_approve"  # `--yolo`
 
 
-# Tools whose calls a person confirms. A write that replaces no file by other content is not
-# confirmed, but tables do not know the files.
-CONFIRMED: Final = frozenset({"bash", "write"})
+def confirmation(
+    confirmer: Confirmer, tool: str, *, exists: bool = False, identical: bool = False
+) -> Effect:
+    """Return the effect of a call of *tool* that the workspace allows.
+
+    A person confirms every command, and each write that replaces a file by other content; no edit.
+    """
+    confirmed = tool == "bash" or (tool == "write" and exists and not identical)
+    return Effect.ASK if confirmed and confirmer is Confirmer.TERMINAL else Effect.ALLOW
 
 
 class Untrusted(Grade):
@@ -473,6 +491,11 @@ class Persona:
     span: Span | None = field(default=None, eq=False, repr=False, kw_only=True)
     spans: tuple[Span, ...] = field(default=(), eq=False, repr=False, kw_only=True)  # of the tools
 
+    # A persona gets no prompt or message of its parent, and returns its last message.
+    replaces_parent = True
+    fresh_context = True
+    returns = "final_message"
+
     def __attrs_post_init__(self) -> None:
         if not self.name:
             raise refused("invalid_persona", self.span, "name")
@@ -550,10 +573,38 @@ class Registered:
         """The names of the tools in both pools, which personas may name."""
         return tuple(tool.name for tool in (*self.tools, *self.sub_agent_tools))
 
-    def tools_of(self, persona: Persona) -> tuple[str, ...]:
-        """Return the tools of *persona*: those in the pools that it names."""
-        named = (tool for tool in self.pool_tools if tool in persona.tool_names)
-        return tuple(dict.fromkeys(named))
+    @property
+    def callable(self) -> tuple[str, ...]:
+        """The names of the tools that the host may call, the one that starts agents among them."""
+        names = [tool.name for tool in (*self.tools, *self.server_tools)]
+        if self.personas or self.snapshot is not None:
+            names.append(self.profile.spawn_tool)
+        return tuple(names)
+
+    def persona(self, name: str) -> Persona:
+        """Return the persona *name*. Raises HostError if there is none."""
+        named = {persona.name: persona for persona in self.personas}
+        if name not in named:
+            known = ", ".join(f"`{one}`" for one in named) or "none"
+            raise refused("unknown_persona", name=name, known=known)
+        return named[name]
+
+    def tools_of(self, name: str) -> tuple[str, ...]:
+        """Return the tools of the persona *name*: those in the pools that it names."""
+        named = self.persona(name).tool_names
+        return tuple(dict.fromkeys(tool for tool in self.pool_tools if tool in named))
+
+    def available(self, chain: tuple[str, ...], tool: str) -> bool:
+        """Return whether the last agent of *chain*, or the host if that is (), has *tool*.
+
+        Raises HostError for an unknown persona, or one that starts another.
+        """
+        for agent in chain[:1]:
+            self.persona(agent)
+        if len(chain) > 1:
+            agent, other, *_ = chain
+            raise refused("no_agent_tool", agent=agent, tool=self.profile.spawn_tool, other=other)
+        return tool in (self.tools_of(chain[0]) if chain else self.callable)
 
 
 @frozen
@@ -597,6 +648,11 @@ def configure(host: Host) -> Registered:
     return done
 
 
+def available_agents(registered: Registered) -> str:
+    """Return the descriptions of personas, as the model of the host sees them."""
+    return "\n".join(f"{persona.name}: {persona.description}" for persona in registered.personas)
+
+
 # --- the trifecta: a verdict that decides no call
 
 
@@ -616,6 +672,7 @@ class AgentNode:
 class TrifectaReport:
     """The verdicts on a host. They decide no call."""
 
+    verdict: TrifectaVerdict  # of the root alone
     tree_verdict: TrifectaVerdict  # the worst verdict of all agents, reports of children included
     worst_path: tuple[str, ...]  # the chain of the agent with that verdict
 
@@ -623,7 +680,7 @@ class TrifectaReport:
 def walk(node: AgentNode) -> TrifectaReport:
     """Return the verdicts on *node* and the agents below it."""
     path, legs = max(_walk(node, (node.name,)), key=lambda one: one[1].verdict)
-    return TrifectaReport(legs.verdict, path)
+    return TrifectaReport(node.legs.verdict, legs.verdict, path)
 
 
 def _through_channels(node: AgentNode) -> TrifectaLegs:
@@ -664,7 +721,7 @@ def trifecta(host: Host, done: Registered) -> TrifectaReport:
         return AgentNode(name, legs, tuple(children))
 
     pools = (*done.tools, *done.sub_agent_tools)
-    started = [(persona.name, done.tools_of(persona)) for persona in done.personas]
+    started = [(persona.name, done.tools_of(persona.name)) for persona in done.personas]
     if done.snapshot is not None:
         started.append((SUB_AGENT, done.snapshot))
     children = (node(name, (t for t in pools if t.name in names)) for name, names in started)

@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 from policy.core.effect import Effect
-from policy.hosts.pikuri.host import CONFIRMED, TOOLS
+from policy.hosts.pikuri.host import TOOLS
 from policy.hosts.portable import Portable, PortableAgent, Writer, WrittenFiles, quoted
+
+# Tools whose calls a person confirms.
+_CONFIRMED: Final = frozenset({"bash", "write"})
 
 
 def _write(portable: Portable) -> WrittenFiles:
@@ -42,7 +45,7 @@ def _write(portable: Portable) -> WrittenFiles:
 def _tools(agent: PortableAgent) -> list[str]:
     found = []
     for _, theirs, tool_rules in agent.host_tools(WRITER.counterparts):
-        wanted = Effect.ASK if theirs in CONFIRMED else Effect.ALLOW
+        wanted = Effect.ASK if theirs in _CONFIRMED else Effect.ALLOW
         if tool_rules.least >= wanted and theirs.isidentifier():
             found.append(theirs)
     return found

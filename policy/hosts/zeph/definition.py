@@ -1,11 +1,12 @@
-"""Definitions of agents of Zeph: reads their files, and writes their texts."""
+"""Definitions of agents of Zeph: reads and writes their files."""
 
 from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from policy.core import expressions as re
@@ -17,6 +18,7 @@ from policy.core.values import attributes, evolve, field, frozen, stated
 from policy.files.nodes import Node, python_value
 from policy.files.text import BYTE_ORDER_MARK, has_byte_order_mark
 from policy.files.toml_nodes import read_toml
+from policy.files.writing import write_beside
 from policy.files.yaml_nodes import read_yaml
 from policy.hosts.data import FindingTexts, host_table
 from policy.hosts.fields import ErrorTexts, Fields, HostError, Keys
@@ -43,6 +45,22 @@ DEFINITION_BYTES: Final = min(256 * 1024, limits.FILE_BYTES)
 def normalize(name: str) -> str:
     """Return the id that *name* stands for, e.g. ``bash`` for ``Bash(cargo *)``."""
     return name.partition("(")[0].strip(BLANKS).lower()
+
+
+def intersect_allowlists(
+    one: Iterable[str] | None, other: Iterable[str] | None, *, exactly: bool = False
+) -> frozenset[str] | None:
+    """Return the tools that both lists allow; None is no restriction, an empty list no tool.
+
+    If *exactly*, names in another case are dropped, as in Zeph.
+    """
+    if one is None or other is None:
+        given = one if other is None else other
+        return None if given is None else frozenset(given)
+    if exactly:
+        return frozenset(one) & frozenset(other)
+    wanted = set(map(normalize, other))
+    return frozenset(name for name in one if normalize(name) in wanted)
 
 
 def upstream_text(error: HostError) -> str:
@@ -160,6 +178,7 @@ class SubAgentDef:
     # The agents that it may start; None is any (issue 970).
     allowed_spawns: tuple[str, ...] | None = None
     source: str | None = field(default=None, eq=False)  # ``<scope>/<file>``, never a whole path
+    file_path: Path | None = field(default=None, eq=False, repr=False)
     text: Source | None = field(default=None, eq=False, repr=False)  # the whole file
     # Key such as ``tools.allow[0]`` -> its span.
     spans: Mapping[str, Span] = field(factory=dict, eq=False, repr=False)
@@ -190,6 +209,11 @@ class SubAgentDef:
         for key, names, effect in self.lists:
             for index, name in enumerate(names):
                 yield name, effect, self.span(f"tools.{key}[{index}]")
+
+
+def default_template(name: str, description: str) -> SubAgentDef:
+    """Return a definition with every tool, and defaults for all else."""
+    return SubAgentDef(name, description)
 
 
 # The header ends at the first line break before the same three signs; the body follows them.
@@ -367,3 +391,56 @@ def _written(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     # Some characters are valid in JSON and not in YAML.
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
+
+
+def as_derived(definition: SubAgentDef) -> str:
+    """Return *definition* as Zeph's derived serializer writes it, which no reader accepts."""
+    keys = header(definition)
+    tools = definition.tools
+    listed: object = "InheritAll"
+    if tools != ToolPolicy():
+        tag = "Both" if tools.is_both else "DenyList" if tools.allow is None else "AllowList"
+        listed = {tag: dict(_written_lists(definition))}
+    keys |= {"tools": listed, "disallowed_tools": list(definition.disallowed_tools)}
+    lines = (f"{key}: {_written(value)}" for key, value in keys.items())
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def as_zeph_saves(definition: SubAgentDef) -> SubAgentDef:
+    """Return *definition* as it is after Zeph has saved and read it.
+
+    Zeph never writes the length of the history, nor permissions of which only `worktree` is set.
+    """
+    usual = Permissions()
+    saved = evolve(definition.permissions, max_history_messages=usual.max_history_messages)
+    if evolve(saved, worktree=usual.worktree) == usual:
+        saved = usual
+    return evolve(definition, permissions=saved)
+
+
+def save_atomic(definition: SubAgentDef, folder: str | Path) -> Path:
+    """Write *definition* to ``<folder>/<name>.md`` atomically; return it. Raises HostError."""
+    validate_name(definition.name)
+    target = Path(folder) / f"{definition.name}.md"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        written = write_beside(target, serialize_to_markdown(definition).encode(), 0o600)
+        try:
+            written.replace(target)
+        finally:
+            written.unlink(missing_ok=True)
+    except OSError as error:
+        raise _failed(target, error) from None
+    return target
+
+
+def delete_file(path: str | Path) -> None:
+    """Remove the file of a definition. Raises HostError: of kind ``Io``."""
+    try:
+        Path(path).unlink()
+    except OSError as error:
+        raise _failed(Path(path), error) from None
+
+
+def _failed(path: Path, error: OSError) -> HostError:
+    return refused("Io", file=str(path), why=str(error.strerror or error).lower())

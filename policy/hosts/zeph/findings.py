@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
+from typing import Final
 
+from policy.core import expressions as re
 from policy.core.effect import Effect
 from policy.core.finding import Finding
 from policy.core.source import Span
@@ -15,6 +17,7 @@ from policy.hosts.zeph.definition import (
     KNOWN,
     SESSION,
     SHELLS,
+    TOOLS,
     HookMatcher,
     PermissionMode,
     SubAgentDef,
@@ -25,6 +28,9 @@ from policy.hosts.zeph.definition import (
     normalize,
 )
 from policy.hosts.zeph.spawning import Forward, ZephOptions, check_globs, memory_grants
+
+# The steps of a call, in order: hooks run before lists deny it.
+STEPS: Final[list[str]] = TOOLS["steps"]
 
 
 def entry_findings(
@@ -60,6 +66,11 @@ def entry_findings(
 
 
 # No hook is run here. In Zeph a failing hook blocks no call, even with ``fail_closed``.
+def matches(matcher: str, tool: str) -> bool:
+    """Return whether *tool* contains one of the texts between ``|``, in exact case."""
+    return any(token in tool for token in matcher.split("|") if token)
+
+
 def condition_holds(condition: str | None, tool: str) -> bool:
     """Return whether ``if`` of a hook holds; only ``tool:name`` can."""
     if condition is None:
@@ -115,7 +126,7 @@ def definition_findings(
     if scope == "user" and mode is not PermissionMode.DEFAULT:
         yield find("mode-of-user-definition", at, agent=agent)
     try:
-        check_globs(definition)
+        check_globs(definition.skills, definition)
     except HostError as error:
         why, help_ = error.message, error.help
         yield find("skill-glob-refused", error.span, agent=agent, why=why, help=help_)
@@ -175,3 +186,16 @@ def session_findings(options: ZephOptions) -> Iterator[Finding]:
     if context.identity:
         yield find("told-to-obey", file=SESSION, name=context.identity)
     yield from context.weakened(context.then(allowlist=None, forward=options.forwarding))
+
+
+# No list applies to a call that an agent writes as a fenced block; it is refused by this name.
+COMMAND: Final = "fenced-block"
+
+
+def blocked_fence(text: str, tags: Iterable[str]) -> str | None:
+    """Return the first of *tags* on a closed fence in *text*, or None."""
+    # `bashrc` and `bash-x` are other tags than `bash`.
+    closed = r"```{}(?![\w-]).*?```"
+    return next(
+        (tag for tag in tags if re.search(closed.format(re.escape(tag)), text, re.DOTALL)), None
+    )

@@ -6,10 +6,11 @@ in force. An unreadable file is skipped, unless the command line names it: then 
 
 from __future__ import annotations
 
+import os
 import posixpath
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Final
 
 from policy.core import expressions as re
@@ -27,6 +28,7 @@ from policy.hosts.fields import Fields, HostError, HostErrors, Keys, as_host_err
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import (
     DEFINITION_BYTES,
+    PermissionMode,
     SubAgentDef,
     ZephProfile,
     find,
@@ -56,9 +58,16 @@ def _parse_file(name: str, data: bytes, profile: ZephProfile) -> SubAgentDef:
     return parse(source, profile)
 
 
-def with_scope(definition: SubAgentDef, scope: str) -> tuple[SubAgentDef, tuple[Finding, ...]]:
-    """Return *definition*, without hooks if it is of a user, and a finding if so."""
-    if scope != "user" or not definition.hooks:
+def with_scope(
+    definition: SubAgentDef, scope: str | None, *, strict: bool = False
+) -> tuple[SubAgentDef, tuple[Finding, ...]]:
+    """Return *definition*, without hooks if its scope must not have any, and a finding if so.
+
+    Zeph removes hooks of users. If *strict*, only definitions of projects and of the command line
+    keep them, as documented.
+    """
+    without_hooks = ("user", "extra", "unknown") if strict else ("user",)
+    if scope not in without_hooks or not definition.hooks:
         return definition, ()
     span, agent = definition.span("hooks"), definition.name
     return evolve(definition, hooks={}), (find("hooks-stripped", span, agent=agent, scope=scope),)
@@ -68,11 +77,14 @@ def with_scope(definition: SubAgentDef, scope: str) -> tuple[SubAgentDef, tuple[
 class Loaded:
     """The definitions of several folders; the first of a name is in force."""
 
+    strict: bool = False  # see `with_scope`
     by_name: dict[str, SubAgentDef] = field(factory=dict)
     findings: list[Finding] = field(factory=list)
+    absent: list[str] = field(factory=list)  # folders that do not exist
+    errors: list[HostError] = field(factory=list)  # why files were skipped
     _unread: dict[str, HostError] = field(factory=dict)
 
-    def take(self, definition: SubAgentDef, scope: str) -> None:
+    def take(self, definition: SubAgentDef, scope: str | None) -> None:
         """Add *definition*, unless its name is taken."""
         agent, span = definition.name, definition.span("name")
         if agent in self.by_name:
@@ -83,7 +95,7 @@ class Loaded:
             at, file = _at(span, ","), lost.file
             found = find("exposed-definition", lost.span, file=file, agent=agent, at=at)
             self.findings.append(found)
-        self.by_name[agent], findings = with_scope(definition, scope)
+        self.by_name[agent], findings = with_scope(definition, scope, strict=self.strict)
         self.findings += findings
 
     def add(self, read: Callable[[], SubAgentDef], scope: str) -> None:
@@ -95,6 +107,7 @@ class Loaded:
 
     def _skip(self, error: HostError) -> None:
         """Skip a file, and keep the name of the agent that it may define."""
+        self.errors.append(error)
         mistakes = error.errors if isinstance(error, HostErrors) else (error,)
         ours = all(_OURS.search(one.message) for one in mistakes)
         consequence = _NOT_DECIDED if ours else _SKIPPED
@@ -110,6 +123,11 @@ class Loaded:
             self.findings.append(found)
         return names[:MOST_FILES]
 
+    @property
+    def definitions(self) -> tuple[SubAgentDef, ...]:
+        """The definitions in force."""
+        return tuple(self.by_name.values())
+
 
 # Finds the name in an unreadable file.
 _NAME: Final = re.compile(r"(?m)^name[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][A-Za-z0-9_-]*)")
@@ -122,8 +140,137 @@ def _at(span: Span | None, before: str = "") -> str:
 # The definitions of a project, from its folder.
 PROJECT: Final = ".zeph/agents"
 
-# The definitions of a user, below the home folder.
+# The definitions of a user, below the home folder; and the folder that the gate checks.
 USER: Final = ".config/zeph/agents"
+_GATED: Final = ".zeph/agents"
+
+Named = str | PurePath
+
+
+def scope_label(
+    path: Named,
+    cli: Iterable[Named] = (),
+    user_dir: Named | None = None,
+    extra_dirs: Iterable[Named] = (),
+) -> str:
+    """Return the scope of a file, by the start of its path as written."""
+    folders = {"cli": cli, "project": (PROJECT,), "user": (user_dir,), "extra": extra_dirs}
+    for scope, named in folders.items():
+        if any(folder and PurePath(path).is_relative_to(folder) for folder in named):
+            return scope
+    return "unknown"
+
+
+def resolve_paths(
+    cli: Sequence[Named] = (),
+    user_dir: Named | None = None,
+    extra_dirs: Sequence[Named] = (),
+    *,
+    folder: Path = Path(),
+    home: Path | None = None,
+) -> tuple[Path, ...]:
+    """Return the folders of definitions, highest priority first.
+
+    As *user_dir*, None is the default folder and "" is none. Raises HostError for a path of *cli*
+    that does not exist.
+    """
+    for given in cli:
+        if not (folder / given).exists():
+            raise refused("String", path=given)
+    users = (home or Path.home()) / USER if user_dir is None else user_dir
+    paths = [Path(path) for path in (*cli, PROJECT, users, *extra_dirs) if path != ""]
+    # A folder that occurs twice, also through a link, keeps its first place.
+    unique = {os.path.realpath(folder / path): path for path in reversed(paths)}
+    return tuple(path for path in dict.fromkeys(paths) if path in unique.values())
+
+
+def load(
+    path: Named,
+    boundary: Named | None = None,
+    *,
+    folder: Path = Path(),
+    profile: ZephProfile = ZephProfile.ZEPH,
+    scope: str | None = None,
+) -> SubAgentDef:
+    """Return the definition in one file, labelled with its scope.
+
+    With links resolved, the file must be in *boundary*. Raises HostError of kind ``Parse``, or as
+    `parse`.
+    """
+    name, case = str(path), "unresolved"
+    try:
+        real = (folder / path).resolve(strict=True)
+        case = "unread"
+        if boundary is not None and not real.is_relative_to((folder / boundary).resolve()):
+            raise refused("Parse", None, "outside", file=name, boundary=boundary)
+        if real.stat().st_size > DEFINITION_BYTES:
+            raise refused("Parse", None, "size", file=name)
+        data = real.read_bytes()
+    except OSError as error:
+        raise refused("Parse", None, case, file=name, why=error.strerror) from None
+    definition = _parse_file(name, data, profile)
+    label = PurePath(path).name
+    return evolve(definition, source=f"{scope}/{label}" if scope else label, file_path=real)
+
+
+def load_all_with_sources(  # the parameters of Zeph
+    ordered_paths: Iterable[Named],
+    cli_agents: Sequence[Named] = (),
+    config_user_dir: Named | None = None,
+    extra_dirs: Sequence[Named] = (),
+    *,
+    folder: Path = Path(),
+    profile: ZephProfile = ZephProfile.ZEPH,
+    strict: bool = False,
+) -> Loaded:
+    """Return the definitions of *ordered_paths*, each with the scope of its path.
+
+    If *strict*, linked folders must be in *folder*, and hooks follow `with_scope`. Raises HostError
+    for an unreadable file among *cli_agents*.
+    """
+    loaded = Loaded(strict)
+    named = frozenset(map(PurePath, cli_agents))
+    for given in map(Path, ordered_paths):
+        is_named, boundary, scope = given in named, None, "cli"
+        files: Iterable[Path] = [given]
+        # Zeph labels every single file as one of the command line.
+        if not (folder / given).is_file():
+            scope = scope_label(given, cli_agents, config_user_dir, extra_dirs)
+            boundary = folder if strict and scope == "project" else None if is_named else given
+            files = []
+            if not (folder / given).is_dir():
+                loaded.absent.append(str(given))
+            else:
+                inside = (folder / given).iterdir()
+                names = sorted(entry.name for entry in inside if entry.suffix == ".md")
+                files = [given / name for name in loaded.cut(str(given), names)]
+        for file in files:
+            read = partial(load, file, boundary, folder=folder, profile=profile, scope=scope)
+            if is_named:
+                loaded.take(read(), scope)
+            else:
+                loaded.add(read, scope)
+    return loaded
+
+
+def load_definitions(
+    paths: Sequence[Named], *, folder: Path = Path(), home: Path | None = None
+) -> Loaded:
+    """Return the definitions of *paths*; raise HostError for a mode other than ``default``.
+
+    Zeph has this entry point and does not use it. It checks modes only if ``~/.zeph/agents`` is one
+    of *paths*, which is not the folder that it loads.
+    """
+    gate = (home or Path.home()) / _GATED
+    gated = os.path.realpath(gate)
+    loaded = load_all_with_sources(paths, folder=folder)
+    read = {os.path.realpath(folder / path) for path in paths}
+    for definition in loaded.definitions if gate.parent.is_dir() and gated in read else ():
+        if definition.permissions.permission_mode is not PermissionMode.DEFAULT:
+            span = definition.span("permissions.permission_mode")
+            raise refused("Invalid", span, "mode", agent=definition.name)
+    return loaded
+
 
 SECTIONS: Final = {
     path: Keys(

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import enum
 import string
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import chain, product, starmap
+from itertools import chain, product, starmap, takewhile
+from pathlib import Path
 from typing import Final
 
 from policy.commands.knowledge import FileTools, Shell
 from policy.commands.words import all_wrappers
 from policy.core import expressions as re
-from policy.core.decision import Reason
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding
 from policy.core.source import Source, Span, place_of
 from policy.core.values import evolve, field, frozen
+from policy.files.text import decode
 from policy.files.toml_nodes import read_toml
 from policy.hosts.data import Grade, arguments_of
-from policy.hosts.fields import Fields, Keys
+from policy.hosts.fields import Fields, Keys, as_host_errors
 from policy.hosts.project import ReadFile
 from policy.hosts.zeph.definition import GROUPS, PROGRAMS, SHELLS, TOOLS, find, normalize, refused
 from policy.patterns.notations import Unusable, characters_of
@@ -31,7 +33,7 @@ from policy.patterns.pattern import Pattern, PatternKind, is_glob
 from policy.patterns.tokens import Gap, OneOf, Token
 from policy.tables.dialect import BLANKS, Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
-from policy.tables.table import SPAWN_TOOL
+from policy.tables.table import SPAWN_TOOL, Table
 
 # Tokens of a glob: `**` as a whole part of a path, other wildcards, a set, a character.
 _PART: Final = re.compile(
@@ -125,11 +127,18 @@ class PolicyRule:
     def _tools(self) -> tuple[Pattern, ...]:
         return glob(_tool(self.tool))
 
+    @cached_property
+    def _paths(self) -> tuple[Pattern, ...]:
+        return tuple(pattern for path in self.paths for pattern in glob(path))
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        return re.compile(self.args_match or "")
+
     def check(self, number: int) -> None:
         """Raise HostError if the *number*-th rule has an invalid glob or expression."""
         try:
-            for text in (_tool(self.tool), *self.paths):
-                glob(text)
+            _ = self._tools, self._paths
         except Unusable as unusable:
             raise refused("InvalidGlob", self.span, number=number, why=unusable) from None
         text = self.args_match or ""
@@ -137,11 +146,25 @@ class PolicyRule:
             raise refused("RegexTooLong", self.span, number=number, most=_REGEX_BYTES)
         why = "it could take too long" if _COSTLY.search(text) else ""
         try:
-            re.compile(text).search("")  # it is compiled when it is first used
+            self._expression.search("")  # it is compiled when it is first used
         except (re.error, RecursionError, OverflowError) as error:
             why = str(error)
         if why:
             raise refused("InvalidRegex", self.span, number=number, why=why)
+
+    def matches(self, tool: str, params: Mapping[str, object]) -> bool:
+        """Return whether the conditions on a call hold."""
+        if not self.names(_tool(tool)):
+            return False
+        paths = tuple(_paths(params)) if self.paths else ()
+        if self.paths and not any(one.matches(path) for one in self._paths for path in paths):
+            return False
+        if self.args_match is None:
+            return True
+        texts = [value for value in params.values() if isinstance(value, str)]
+        if any(len(text) > _TEXT for text in texts):
+            return self.effect is Effect.DENY
+        return any(self._expression.search(text) for text in texts)
 
     def names(self, tool: str) -> bool:
         """Return whether the rule names *tool*."""
@@ -176,6 +199,26 @@ class PolicyRule:
 _COSTLY: Final = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]|\(\?[=!<]|\\[1-9]")
 
 
+def read_policy_file(path: str | Path, cwd: str | Path) -> tuple[PolicyRule, ...]:
+    """Return the rules of a file below *cwd*, links resolved; or raise HostError.
+
+    A ``default_effect`` in it is ignored, since only that of the configuration counts.
+    """
+    name = str(path)
+    try:
+        real, root = (Path(cwd) / path).resolve(strict=True), Path(cwd).resolve(strict=True)
+        if not real.is_relative_to(root):
+            raise refused("FileEscapesRoot", file=name)
+        if real.stat().st_size > FILE_BYTES:
+            raise refused("FileTooLarge", file=name)
+        return read_rules(decode(name, real.read_bytes()))
+    except OSError as error:
+        why = str(error.strerror or error).lower()
+        raise refused("FileLoad", file=name, why=why) from None
+    except PolicyError as error:
+        raise as_host_errors(error, "FileParse") from None
+
+
 def read_rules(source: Source) -> tuple[PolicyRule, ...]:
     """Return the rules of a policy file; raise HostError of kind ``FileParse`` for mistakes."""
     root = Fields.read(partial(read_toml, source, 0, len(source.text)), "FileParse")
@@ -199,6 +242,18 @@ def rules_at(section: Fields) -> tuple[tuple[PolicyRule, ...], Effect]:
 
 _RULES: Final = 256
 _REGEX_BYTES: Final = 1024
+
+# The longest argument that an expression is matched with; longer ones are never allowed.
+_TEXT: Final = 4096
+
+
+@frozen
+class RuleVerdict:
+    """The effect of the rules on a call."""
+
+    effect: Effect
+    rule: int | None  # the number of the deciding rule; None is the default
+    trace: str  # the line that Zeph logs
 
 
 @frozen
@@ -231,6 +286,16 @@ class PolicyEnforcer:
             least = rule.trust_level
             if (least is None or trust >= least) and variables.issuperset(rule.env):
                 yield number, rule
+
+    def decide(
+        self, tool: str, params: Mapping[str, object], trust: TrustLevel, env: Iterable[str] = ()
+    ) -> RuleVerdict:
+        """Return the verdict on a call of a caller with *trust* in the environment *env*."""
+        for number, rule in self._in_force(trust, env):
+            if rule.matches(tool, params):
+                trace = f"rule[{number}] {rule.effect}: tool={tool} matched {_tool(rule.tool)}"
+                return RuleVerdict(rule.effect, number, trace)
+        return RuleVerdict(self.default, None, f"default: {self.default} (no matching rules)")
 
     def rule_set(self, trust: TrustLevel, env: Iterable[str] = ()) -> RuleSet:
         """Return the rules in force as a rule set."""
@@ -265,6 +330,33 @@ def _tool(name: str) -> str:
     return _SHELL if name in _SHELLS else name
 
 
+_PATH_KEYS: Final = ("file_path", "path", "uri", "url", "query")
+_ABSOLUTE: Final = re.compile(r"/[^\s;|&<>]+")
+
+
+def _paths(params: Mapping[str, object]) -> Iterator[str]:
+    for key in _PATH_KEYS:
+        value = params.get(key)
+        if isinstance(value, str):
+            yield _normal(value)
+    command = params.get("command")
+    if isinstance(command, str):
+        yield from map(_normal, _ABSOLUTE.findall(command))
+
+
+def _normal(path: str) -> str:
+    """Return *path* without ``.``, ``..`` and empty parts; ``..`` never removes the first."""
+    is_rooted = path.startswith("/")
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            if len(parts) > (0 if is_rooted else 1):
+                parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return ("/" if is_rooted else "") + "/".join(parts) or path
+
+
 @frozen
 class PermissionGrants:
     """The grants of a run in order: name, and whether it is active. They never widen a policy.
@@ -285,6 +377,18 @@ class PermissionGrants:
         named = (name for name in sorted(self.ended) if not is_glob(name))
         entries = (Entry(name, Effect.DENY, rule="a grant that has ended") for name in named)
         return RuleSet(tuple(entries), Effect.ALLOW, dialect)
+
+
+def check_secret(
+    name: str, listed: Collection[str], approved: Collection[str], *, background: bool = False
+) -> None:
+    """Raise HostError for a secret that is not listed, or has no active grant."""
+    if name not in listed:
+        raise refused("Invalid", None, "unlisted_secret", name=name)
+    if background:
+        raise refused("Invalid", None, "background_secret", name=name)
+    if name not in approved:
+        raise refused("Invalid", None, "secret", name=name)
 
 
 _BUILT_IN: Final = "builtin:"
@@ -331,6 +435,10 @@ class ToolScope:
                 findings.append(find("dead-scope-pattern", why=why, help=help_))
             found.update(matched)
         return cls(frozenset(found), tuple(findings))
+
+    def holds(self, tool: str) -> bool:
+        """Return whether *tool* is in scope; without a namespace it is built in."""
+        return (tool if ":" in tool else _BUILT_IN + tool) in self.tools
 
 
 # The limit of globs for one pattern: each `{a,b}` multiplies their number.
@@ -456,9 +564,18 @@ class TrustLevel(Grade):
     TRUSTED = "trusted"
 
 
+# The trust of a skill without one.
+DEFAULT_TRUST: Final = TrustLevel.QUARANTINED
+
+
 def effective_trust(own: TrustLevel, cap: TrustLevel | None) -> TrustLevel:
     """Return the lesser of both; None is no cap."""
     return own if cap is None else min(own, cap)
+
+
+def fold(levels: Iterable[TrustLevel]) -> TrustLevel:
+    """Return the least trust of the active skills; TRUSTED if there is none."""
+    return min(levels, default=TrustLevel.TRUSTED)
 
 
 def trust_rules(level: TrustLevel, servers: Iterable[str], dialect: Dialect) -> RuleSet:
@@ -480,6 +597,9 @@ class Autonomy(enum.Enum):
     READ_ONLY = "readonly"
     SUPERVISED = "supervised"  # the first rule that matches decides; without one it asks
     FULL = "full"
+
+
+_CATCH_ALL: Final = ("", "*", "**")
 
 
 @frozen
@@ -529,8 +649,14 @@ class SessionPermissions:
         ]
         return cls(rules={"bash": (*rules, SessionRule("*", Effect.ALLOW))})
 
-    def rule_set(self, dialect: Dialect) -> RuleSet:
-        """Return the permissions as a rule set; tools without rules pass."""
+    def check(self, tool: str, text: str) -> Decision:
+        """Return the decision on a call of *tool* with the input *text*."""
+        argument = RAW.argument(tool)
+        field = argument.fields[0] if argument.fields else "input"
+        return Table.of(self.rule_set(RAW)).decide(tool, {field: text})
+
+    def rule_set(self, dialect: Dialect, *, gated: bool = False) -> RuleSet:
+        """Return the permissions as a rule set; if *gated* by trust, tools without rules pass."""
         named = f"autonomy: {self.autonomy.value}"
         if self.autonomy is Autonomy.FULL:
             return RuleSet((Entry("*", Effect.ALLOW, rule=named),), Effect.ALLOW, dialect)
@@ -540,9 +666,9 @@ class SessionPermissions:
         entries = [STARTING]
         for tool, rules in self.rules.items():
             entries += (entry for rule in rules for entry in rule.entries(tool))
-            if rules:
+            if gated and rules:
                 entries.append(Entry(tool, Effect.ASK, rule=f"{tool}: no rule matches"))
-        return RuleSet(tuple(entries), Effect.ALLOW, dialect)
+        return RuleSet(tuple(entries), Effect.ALLOW if gated else Effect.ASK, dialect)
 
     def findings(self) -> Iterator[Finding]:
         """Yield findings about rules that Zeph ignores."""
@@ -556,6 +682,22 @@ class SessionPermissions:
                 if why := rule.problem:
                     case = "deny" if rule.effect is Effect.DENY else "other"
                     yield find("rule-is-no-glob", span, case=case, rule=text, tool=tool, why=why)
+
+    def effective_tool_allowlist(self, universe: Iterable[str]) -> tuple[str, ...] | None:
+        """Return the tools of *universe* that the rules do not deny; None if they deny none.
+
+        A tool is denied if a rule denies every input before any rule allows or asks.
+        """
+        denied = {normalize(tool) for tool, rules in self.rules.items() if _denies_all(rules)}
+        tools = tuple(universe)
+        left = tuple(tool for tool in tools if normalize(tool) not in denied)
+        return None if self.autonomy is not Autonomy.SUPERVISED or left == tools else left
+
+
+def _denies_all(rules: Iterable[SessionRule]) -> bool:
+    in_force = (rule for rule in rules if not rule.problem)
+    denials = takewhile(lambda rule: rule.effect is Effect.DENY, in_force)
+    return any(rule.text in _CATCH_ALL for rule in denials)
 
 
 @frozen
@@ -583,7 +725,7 @@ class ZephSession:
         if self.blocked:
             sets.append(blocked_rules(self.blocked, dialect))
         if self.policy is not None:
-            sets.append(self.policy.rule_set(dialect))
+            sets.append(self.policy.rule_set(dialect, gated=True))
         if self.trust is not None:
             sets.append(trust_rules(self.trust, self.servers, dialect))
         if self.scope is not None:

@@ -23,6 +23,7 @@ from policy.hosts.zeph.definition import (
     WORKING_DIRECTORY,
     MemoryScope,
     PermissionMode,
+    SkillFilter,
     SubAgentDef,
     ToolPolicy,
     ZephProfile,
@@ -198,14 +199,29 @@ class ZephOptions:
         return Forward.EFFECTIVE if self.profile is ZephProfile.SPEC else Forward.NOTHING
 
 
-def check_globs(definition: SubAgentDef) -> None:
-    """Raise HostError for ``**`` in a filter of skills, as Zeph does when it starts the agent."""
-    skills = definition.skills
+def matches(pattern: str, name: str) -> bool:
+    """Return whether *pattern* matches a skill; only its first ``*`` is a wildcard."""
+    prefix, star, suffix = pattern.partition("*")
+    if not star:
+        return pattern == name
+    long_enough = len(name) >= len(prefix) + len(suffix)
+    return long_enough and name.startswith(prefix) and name.endswith(suffix)
+
+
+def check_globs(skills: SkillFilter, definition: SubAgentDef | None = None) -> None:
+    """Raise HostError for ``**``, as Zeph does when it starts the agent."""
     for key, globs in (("include", skills.include), ("exclude", skills.exclude)):
         for index, glob in enumerate(globs):
             if "**" in glob:
-                span = definition.span(f"skills.{key}[{index}]")
+                span = definition.span(f"skills.{key}[{index}]") if definition else None
                 raise refused("Invalid", span, "skill", glob=glob)
+
+
+def sees(skills: SkillFilter, name: str) -> bool:
+    """Return whether *skills* shows an agent the skill *name*. Raises as `check_globs`."""
+    check_globs(skills)
+    included = not skills.include or any(matches(glob, name) for glob in skills.include)
+    return included and not any(matches(glob, name) for glob in skills.exclude)
 
 
 # The context that the session hands on: no restriction.
@@ -254,7 +270,7 @@ class SubAgentManager:
         if parent is not None and allowed is not None and name not in allowed:
             span = parent.span("allowed_spawns")
             raise refused("SpawnDenied", span, parent=parent.name, agent=name)
-        effective = self._admitted(name, context)
+        effective = self._admitted(name, context, self.usage.active + self.usage.reserved)
         definition, disallowed = effective.definition, effective.disallowed
         added = memory_grants(effective.tools, disallowed)
         if config.memory(definition) is not None and added is not None:
@@ -263,6 +279,15 @@ class SubAgentManager:
             kept = () if config.bg_isolation == "none" else (WORKING_DIRECTORY,)
             effective = evolve(effective, disallowed=(*disallowed, *kept))
         return effective
+
+    def check_resume(self, name: str, context: SpawnContext = TOP) -> Effective:
+        """Return the permissions of a resumed agent; raise HostError if a check refuses it.
+
+        The checks are those of an explicit start, without depth and reserved agents. Memory adds no
+        tool, and a worktree no denial.
+        """
+        self._check_session(name, SpawnOrigin.EXPLICIT)
+        return self._admitted(name, context, self.usage.active)
 
     def _check_session(self, name: str, origin: SpawnOrigin) -> None:
         """Raise HostError if the mode of delegation, or the number of starts, refuses *name*."""
@@ -275,7 +300,7 @@ class SubAgentManager:
         if most and self.usage.spawned >= most:
             raise refused("SessionSpawnLimit", spawned=self.usage.spawned, most=most)
 
-    def _admitted(self, name: str, context: SpawnContext) -> Effective:
+    def _admitted(self, name: str, context: SpawnContext, busy: int) -> Effective:
         """Return the agent *name*, narrowed by *context*; raise HostError if it may not run."""
         definition, config = self.definitions.get(name), self.config
         if definition is None:
@@ -284,10 +309,9 @@ class SubAgentManager:
         if mode is PermissionMode.BYPASS_PERMISSIONS and not config.allow_bypass_permissions:
             span = definition.span("permissions.permission_mode")
             raise refused("Invalid", span, "bypass", agent=definition.name)
-        busy = self.usage.active + self.usage.reserved
         if busy >= config.max_concurrent:
             raise refused("ConcurrencyLimit", active=busy, most=config.max_concurrent)
-        check_globs(definition)
+        check_globs(definition.skills, definition)
         return Effective(
             definition,
             propagate(definition.tools, context.inherited_tool_allowlist),
@@ -583,6 +607,19 @@ def enforced_reading(
 
     agents = (MAIN, *(name for name in definitions if name != MAIN))
     return EnforcedReading(agents, start, step)
+
+
+def resume(
+    definitions: Mapping[str, SubAgentDef],
+    options: ZephOptions,
+    agent: str,
+    context: SpawnContext | None = None,
+) -> Link:
+    """Return the link of *agent*, resumed with *context*. Raises as `check_resume`."""
+    manager = SubAgentManager(definitions, options.config, options.usage)
+    effective = manager.check_resume(agent, context or TOP)
+    after = ZephState(context or TOP, effective.allowlist, effective.trust, agent)
+    return Link(agent, _enforced_table(effective, options, effective.trust), 1, after)
 
 
 def _enforced_table(effective: Effective, options: ZephOptions, trust: TrustLevel | None) -> Table:

@@ -14,17 +14,24 @@ from policy.core import limits, values
 from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.hosts.a3s.agents import read_session
-from policy.hosts.a3s.rules import NEWEST, A3sProfile, PermissionPolicy, PermissionRule
+from policy.hosts.a3s.rules import (
+    NEWEST,
+    A3sProfile,
+    Lane,
+    PermissionPolicy,
+    PermissionRule,
+    lane_of,
+    managed,
+)
 from policy.patterns.notations import Unusable, slashed
 from policy.tables.codec import table_from_json, table_to_json
 from policy.tables.table import Table
-from tests.models.a3s import declares, managed, visible
 
 OLD = A3sProfile.of("6.7")
 
 
 def said(tool: str, args: dict, profile: A3sProfile = NEWEST, **lists) -> Effect:
-    return PermissionPolicy.of(profile=profile, **lists).table.decide(tool, args).effect
+    return PermissionPolicy.of(profile=profile, **lists).check(tool, args).effect
 
 
 # --- the glob (A8) ---------------------------------------------------------------
@@ -199,48 +206,60 @@ def test_a10_a17_a_lane_is_every_tool_of_it_and_only_where_something_is_allowed(
     assert said("ls", {}, default=Effect.DENY, **lane) is Effect.DENY
     assert said("read", {"file_path": "secret"}, default=Effect.DENY, **lane) is Effect.ASK
     assert said("write", {}, A3sProfile.of("8.4"), **lane) is Effect.ASK
+    assert lane_of("web_search") is Lane.QUERY
+    assert lane_of("Read") is Lane.EXECUTE
 
 
 def test_a11_a_tool_may_be_allowed_and_hidden() -> None:
     policy = PermissionPolicy.of(allow=["lane:query"], default=Effect.DENY)
 
-    assert policy.table.decide("read", {}).effect is Effect.ALLOW
-    assert not visible(policy, "read")
-    assert not declares(policy, "read")
+    assert policy.check("read", {}).effect is Effect.ALLOW
+    assert not policy.visible("read")
+    assert not policy.declares("read")
 
 
-def test_a12_the_rule_that_decides_is_named_with_its_place() -> None:
+def test_a12_every_matching_rule_is_listed_with_its_place() -> None:
     text = "permissions:\n  deny: ['bash(rm:*)']\n  allow: [bash, read, 'lane:execute']\n  ask: ['*']\n"
     policy = read_session(Source("a3s.session.yaml", text)).permissions
 
-    found = [policy.table.decide(tool, {"command": "rm x"}) for tool in ("bash", "read")]
+    found = policy.matching_rules("bash", {"command": "rm x"})
+    because = policy.check("bash", {"command": "rm x"}).because[0]
 
-    assert [(one.because[0].rule, str(one.because[0].place)) for one in found] == [
-        ("bash(rm:*)", "a3s.session.yaml:2:11"),
-        ("read", "a3s.session.yaml:3:17"),
-    ]
+    assert {effect.value: [rule.text for rule in rules] for effect, rules in found.items()} == {
+        "deny": ["bash(rm:*)"],
+        "allow": ["bash"],
+        "ask": ["*"],
+    }
+    assert [rules[0].span.place.line for rules in found.values()] == [2, 3, 4]
+    assert (because.rule, because.place) == ("bash(rm:*)", found[Effect.DENY][0].span.place)
+
+
+def test_a12_a_policy_that_is_not_in_force_lists_its_matches_too() -> None:
+    policy = PermissionPolicy.of(deny=["bash"], allow=["Bash (ls)"], enabled=False)
+
+    assert [len(rules) for rules in policy.matching_rules("bash", {}).values()] == [1, 0, 0]
 
 
 def test_a13_an_ask_is_not_allowed() -> None:
     policy = PermissionPolicy.of(ask=["bash"])
 
-    assert policy.table.decide("bash", {}).effect is Effect.ASK
+    assert policy.check("bash", {}).effect is Effect.ASK
 
 
 def test_a14_a_policy_without_rules_asks() -> None:
     assert PermissionPolicy.of() == PermissionPolicy()
-    assert PermissionPolicy().table.decide("bash", {}).effect is Effect.ASK
+    assert PermissionPolicy().check("bash", {}).effect is Effect.ASK
 
 
 def test_a15_a_session_replaces_all_but_the_denies_of_everyone() -> None:
     everyone = PermissionPolicy.of(deny=["bash(rm:*)"], allow=["read"], enabled=False)
     manager = managed(everyone, PermissionPolicy.of(allow=["bash"], default=Effect.DENY))
 
-    assert manager.table.decide("bash", {"command": "rm x"}).effect is Effect.DENY
-    assert manager.table.decide("bash", {"command": "ls"}).effect is Effect.ALLOW
-    assert manager.table.decide("read", {}).effect is Effect.DENY
-    assert managed(everyone).table.decide("read", {}).effect is Effect.ALLOW
-    assert managed(everyone).table.decide("bash", {"command": "rm x"}).effect is Effect.DENY
+    assert manager.check("bash", {"command": "rm x"}).effect is Effect.DENY
+    assert manager.check("bash", {"command": "ls"}).effect is Effect.ALLOW
+    assert manager.check("read", {}).effect is Effect.DENY
+    assert managed(everyone).check("read", {}).effect is Effect.ALLOW
+    assert managed(everyone).check("bash", {"command": "rm x"}).effect is Effect.DENY
 
 
 def test_a16_s20_a_policy_is_one_value_for_every_thread() -> None:
@@ -248,7 +267,7 @@ def test_a16_s20_a_policy_is_one_value_for_every_thread() -> None:
     calls = [{"command": f"git log a/{number}"} for number in range(200)]
 
     with ThreadPoolExecutor(8) as pool:
-        got = set(pool.map(lambda call: policy.table.decide("bash", call).effect, calls))
+        got = set(pool.map(lambda call: policy.check("bash", call).effect, calls))
 
     assert got == {Effect.ALLOW}
 
@@ -307,9 +326,7 @@ def test_a3_a33_composition_is_the_stricter_of_two(
 
     assert both == two.table & one.table
     assert both & both == both
-    assert both.decide(*call).effect is min(
-        one.table.decide(*call).effect, two.table.decide(*call).effect
-    )
+    assert both.decide(*call).effect is min(one.check(*call).effect, two.check(*call).effect)
 
 
 @given(policies, policies, calls)
@@ -321,7 +338,7 @@ def test_a64_a_difference_is_exact(
     for difference in found.differences:
         assert one.table.decide(difference.tool, difference.call).effect is difference.before.effect
         assert two.table.decide(difference.tool, difference.call).effect is difference.after.effect
-    if one.table.decide(*call).effect is not two.table.decide(*call).effect:
+    if one.check(*call).effect is not two.check(*call).effect:
         assert found.differences or not found.exact
 
 

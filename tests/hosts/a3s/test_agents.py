@@ -12,18 +12,17 @@ from policy.files.trees import Memory
 from policy.hosts import a3s
 from policy.hosts.a3s.agents import (
     AgentDefinition,
+    AgentRegistry,
     ConfirmationInheritance,
     Provider,
     SessionSettings,
     built_in_agents,
     read_agent,
 )
+from policy.hosts.a3s.gate import child_visible, delegate
 from policy.hosts.a3s.rules import A3sProfile, PermissionPolicy
 from policy.hosts.fields import HostError, Presence
 from policy.hosts.workspace import load_tree
-from policy.tables.chain import SpawnDenied
-from tests.conformance.a3s import delegated as gated
-from tests.models.a3s import check_projected, child_visible
 from tests.underline import assert_underlines
 
 
@@ -32,7 +31,7 @@ def agent(lines: str, name: str = "a.yaml") -> AgentDefinition:
 
 
 def said(definition: AgentDefinition, tool: str, **args: object) -> str:
-    return str(definition.permissions.table.decide(tool, args).effect)
+    return str(definition.permissions.check(tool, args).effect)
 
 
 # --- files (A18, A24 to A32) -----------------------------------------------------------
@@ -187,17 +186,14 @@ def test_a21_there_are_eight_agents_and_their_plan_tool_came_later() -> None:
 
 
 def test_a22_a23_other_names_are_known_by_case_and_cannot_be_projected() -> None:
-    session = "permissions: {default_decision: allow}\n"
-    workspace = load_tree(Memory({"a3s.session.yaml": session}), front_ends=(a3s,))
+    registry = AgentRegistry(built_in_agents())
 
-    for reading in ("attenuated", "enforced"):
-        chain = workspace.chain("main", "code_reviewer", reading=reading)
-        assert chain.names == ("main", "review")
-        with pytest.raises(SpawnDenied, match="Verifier"):
-            workspace.chain("main", "Verifier", reading=reading)
+    assert registry.find("code_reviewer").name == "review"
+    with pytest.raises(HostError, match="Unknown agent type: 'Verifier'"):
+        registry.find("Verifier")
     with pytest.raises(HostError, match="projected agent name 'verifier' conflicts"):
-        check_projected("verifier")
-    check_projected("new")
+        registry.project(AgentDefinition("verifier", ""))
+    assert registry.project(AgentDefinition("new", "")).find("new").name == "new"
 
 
 # --- parent and child (A19, A33 to A41, A62) ----------------------------------------------
@@ -208,7 +204,7 @@ ASK = PermissionPolicy.of(allow=["zz"])
 
 def delegated(parent: PermissionPolicy | None, provider: Provider, *call, **more) -> Effect:
     """Return the effect of a call of an agent below a session with these permissions."""
-    return gated(SessionSettings(permissions=parent, provider=provider), *call, **more)
+    return delegate(SessionSettings(permissions=parent, provider=provider), *call, **more)
 
 
 def test_a34_a_definition_that_only_asks_is_dropped() -> None:

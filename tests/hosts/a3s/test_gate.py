@@ -1,25 +1,26 @@
-"""A3S: the model of what the product does not decide: the gate, skills, verifiers, the guardrail."""
+"""A3S: the gate, and what stands beside it: guardrails, skills, verifiers, annotations."""
 
 from __future__ import annotations
 
 import pytest
 
 from policy.core.effect import Effect
-from policy.hosts.a3s.agents import Provider
-from policy.hosts.a3s.rules import A3sProfile, Lane
-from tests.models.a3s import (
+from policy.hosts.a3s.agents import INHERITED, Provider
+from policy.hosts.a3s.gate import (
     ConfirmationPolicy,
     Facts,
     GateReason,
-    Guardrail,
-    Mode,
     Passage,
     TimeoutAction,
+    check_task,
     evaluate,
     mcp_needs_confirmation,
     skill_policy,
     verifier_preflight,
 )
+from policy.hosts.a3s.guardrail import Guardrail, Mode
+from policy.hosts.a3s.rules import A3sProfile, Lane
+from policy.hosts.fields import HostError
 
 # --- the gate (S13, A45 to A53, A56) -----------------------------------------------------------
 
@@ -178,7 +179,7 @@ def test_a56_skills_that_list_nothing_restrict_nothing_and_a_star_is_the_name_of
     assert not passes("search", "grep")
 
 
-# --- servers, verifiers and risks (A54, A55, A61) ---------------------------------------------
+# --- servers, verifiers and task lists (A41 to A43, A54, A55, A61) ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def test_a56_skills_that_list_nothing_restrict_nothing_and_a_star_is_the_name_of
     ],
 )
 def test_a55_a_skill_has_what_it_lists(allowed: object, tool: str, args: dict, effect: str) -> None:
-    assert str(skill_policy(allowed).table.decide(tool, args).effect) == effect
+    assert str(skill_policy(allowed).check(tool, args).effect) == effect
 
 
 def risk(tool: str, args: object, **guardrail: object) -> str:
@@ -381,3 +382,39 @@ def test_a61_a_verifier_refuses_what_obviously_changes_something() -> None:
     assert {verifier_preflight(*call) for call in refused} == {Effect.DENY}
     assert {verifier_preflight(*call) for call in passed} == {Effect.ALLOW}
     assert verifier_preflight("mcp__x__y", {}, nested=True) is Effect.DENY
+
+
+# --- starting agents (A41, A42) ----------------------------------------------------------------
+
+
+def test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted() -> None:
+    assert INHERITED["workspace"]
+    assert not INHERITED["memory"]
+    assert check_task({"tasks": [{"agent": "explore", "description": "d", "prompt": "p"}]}) == (
+        "explore",
+    )
+    assert (
+        check_task(
+            {"tasks": [{"agent": "a", "description": "d", "prompt": "p"}] * 32, "timeoutMs": 1}
+        )
+        == ("a",) * 32
+    )
+    for bad in (
+        {"tasks": []},
+        {"tasks": [{"agent": "a", "prompt": "p"}]},
+        {"tasks": ["a"]},
+        {"tasks": [{"agent": "a", "description": "d", "prompt": "p"}] * 33},
+        {"tasks": [{"agent": "a", "description": "d", "prompt": "p", "x": 1}]},
+        {"agent": "a"},
+    ):
+        with pytest.raises(HostError):
+            check_task(bad)
+
+
+def test_a42_before_6_8_a_call_started_one_agent() -> None:
+    old = A3sProfile.of("6.7")
+    one = {"agent": "explore", "description": "d", "prompt": "p"}
+
+    assert check_task(one, old) == ("explore",)
+    with pytest.raises(HostError, match="unknown field `tasks`"):
+        check_task({"tasks": [one]}, old)

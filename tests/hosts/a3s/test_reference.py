@@ -13,17 +13,11 @@ from policy.core.effect import Effect
 from policy.core.source import Source
 from policy.files.trees import Memory
 from policy.hosts import a3s
-from policy.hosts.a3s.agents import (
-    AgentDefinition,
-    Provider,
-    SessionSettings,
-    read_agent,
-    read_session,
-)
-from policy.hosts.a3s.rules import QUERIES, A3sProfile, PermissionPolicy
+from policy.hosts.a3s.agents import Provider, read_agent, read_session
+from policy.hosts.a3s.gate import delegate
+from policy.hosts.a3s.rules import QUERIES, A3sProfile, PermissionPolicy, managed
 from policy.hosts.workspace import load_tree
 from policy.tables.chain import SpawnDenied
-from tests.models.a3s import managed, visible
 
 # --- the reference -------------------------------------------------------------
 
@@ -170,8 +164,8 @@ def test_a1_to_a17_the_compiled_policy_decides_as_the_reference_does(
 ) -> None:
     compiled = PermissionPolicy.of(**policy, profile=version)
 
-    assert compiled.table.decide(tool, args).effect is decided(policy, tool, args, version)
-    assert visible(compiled, tool) is shown(policy, tool, version)
+    assert compiled.check(tool, args).effect is decided(policy, tool, args, version)
+    assert compiled.visible(tool) is shown(policy, tool, version)
 
 
 @given(policies, policies, st.sampled_from(TOOLS), arguments, versions)
@@ -185,7 +179,7 @@ def test_a15_a_manager_decides_as_the_reference_does(
         PermissionPolicy.of(**session, profile=version),
     )
 
-    assert compiled.table.decide(tool, args).effect is decided(merged, tool, args, version)
+    assert compiled.check(tool, args).effect is decided(merged, tool, args, version)
 
 
 # --- chains and single calls ---------------------------------------------------------
@@ -213,30 +207,6 @@ agents = st.sampled_from(
 said = st.sampled_from(("", "auto_approve", "deny_on_ask", "inherit_parent"))
 
 
-def delegated(
-    session: SessionSettings, agent: AgentDefinition, version: A3sProfile, tool: str, args: dict
-) -> Effect:
-    """Return the strictest answer of the session and the agent, each after its confirmation."""
-
-    def answered(effect: Effect, confirms: str) -> Effect:
-        settled = {"manager": Effect.ASK, "disabled": Effect.ALLOW, "auto": Effect.ALLOW}
-        return settled.get(confirms, Effect.DENY) if effect is Effect.ASK else effect
-
-    if agent.tool_free or tool in {"task", "parallel_task"}:
-        return Effect.DENY
-    provider = session.provider.value
-    has_own = bool(agent.permissions.allow or agent.permissions.deny)
-    by = agent.confirmation.value if agent.confirmation else ""
-    by = by or ("auto_approve" if has_own else "deny_on_ask")
-    confirms = {"auto_approve": "auto", "deny_on_ask": "none"}.get(by, provider)
-    found = []
-    if session.permissions and version.numbers >= ((5, 3, 1) if has_own else (2, 5)):
-        found.append(answered(session.permissions.table.decide(tool, args).effect, provider))
-    if has_own:
-        found.append(answered(agent.permissions.table.decide(tool, args).effect, confirms))
-    return min(found or [answered(Effect.ASK, confirms)])
-
-
 @given(
     sessions,
     agents,
@@ -246,7 +216,7 @@ def delegated(
     st.sampled_from(("bash", "read", "write", "task", "mcp__a__b")),
     texts,
 )
-def test_a35_the_enforced_chain_decides_as_the_reference_does(  # noqa: PLR0917
+def test_a35_the_enforced_chain_decides_as_the_gate_does(  # noqa: PLR0917
     session: str, text: str, said: str, provider: Provider, version: str, tool: str, command: str
 ) -> None:
     text = f"name: a\ndescription: d\n{text}"
@@ -264,5 +234,5 @@ def test_a35_the_enforced_chain_decides_as_the_reference_does(  # noqa: PLR0917
         return  # the session may not start it
 
     decision = chain.decide(tool, args)
-    assume(decision.reason is not Reason.NO_ROOT)  # the reference reads no paths
-    assert decision.effect is delegated(started_by, agent, A3sProfile.of(version), tool, args)
+    assume(decision.reason is not Reason.NO_ROOT)  # the gate reads no paths
+    assert decision.effect is delegate(started_by, agent, tool, args)

@@ -1,7 +1,7 @@
 """A3S: every row of what its seed and its permissions need, and the test or fixture that fails without it.
 
 S are features of script tools, A what stands beside them: policies, agents and
-delegation, the gate. Rows without a test are plumbing of another language, or decide no call.
+delegation, the gate. Rows without a test are plumbing of another language.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ROWS = {
     "A9": "a3s-before-5-3",
     "A10": "a3s-allow-before-ask",
     "A11": "hosts/a3s/test_a3s::test_a11_a_tool_may_be_allowed_and_hidden",
-    "A12": "hosts/a3s/test_a3s::test_a12_the_rule_that_decides_is_named_with_its_place",
+    "A12": "hosts/a3s/test_a3s::test_a12_every_matching_rule_is_listed_with_its_place",
     "A13": "hosts/a3s/test_a3s::test_a13_an_ask_is_not_allowed",
     "A14": "hosts/a3s/test_a3s::test_a14_a_policy_without_rules_asks",
     "A15": "hosts/a3s/test_a3s::test_a15_a_session_replaces_all_but_the_denies_of_everyone",
@@ -90,8 +90,8 @@ ROWS = {
     "A38": "hosts/a3s/test_agents::test_a38_without_any_permissions_everything_is_asked",
     "A39": "hosts/a3s/test_agents::test_a39_a40_an_agent_without_tools_and_one_that_would_start_another_are_denied",
     "A40": "a3s-allow-before-ask",
-    "A41": None,  # what an agent inherits besides permissions
-    "A42": None,  # the shape of a call that starts agents
+    "A41": "hosts/a3s/test_gate::test_a41_a42_what_is_handed_on_is_a_table_and_tasks_are_counted",
+    "A42": "hosts/a3s/test_gate::test_a42_before_6_8_a_call_started_one_agent",
     "A43": "hosts/a3s/test_session::test_a43_hiding_the_tools_that_start_agents_denies_nothing",
     "A44": "hosts/a3s/test_agents::test_a44_a_style_bounds_the_session_since_8_3",
     # the gate, confirmation, neighbours
@@ -177,7 +177,7 @@ def test_an_audit_of_a_fixture_is_exact(folder: Path) -> None:
 def test_s23_context_variables_pass_through_a_decision() -> None:
     trace = contextvars.ContextVar("trace", default="")
     trace.set("outside")
-    decide = PermissionPolicy.of(allow=["bash"]).table.decide
+    decide = PermissionPolicy.of(allow=["bash"]).check
 
     context = contextvars.copy_context()
     context.run(trace.set, "inside")

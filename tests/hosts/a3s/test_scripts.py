@@ -19,11 +19,10 @@ from policy.hosts.a3s.agents import (
     load_agent_dir,
     register,
 )
+from policy.hosts.a3s.gate import check_program, inner_call, program_tools
 from policy.hosts.a3s.rules import SHIPPED, A3sProfile, PermissionPolicy
 from policy.hosts.fields import HostError
 from policy.hosts.workspace import load_tree
-from tests.conformance.a3s import scripted, unbounded
-from tests.models.a3s import check_number, check_program, program_tools
 from tests.underline import assert_underlines
 
 OLD = A3sProfile.of("4.9")
@@ -106,9 +105,8 @@ def test_s7_limits_out_of_range_refuse_the_directory(limits: str, kind: str) -> 
 
 
 def test_s8_limits_that_are_not_set_have_defaults() -> None:
-    check_number(script(), 20)
-    with pytest.raises(HostError, match="maxToolCalls=20"):
-        check_number(script(), 21)
+    assert ScriptToolLimits().effective(()) == (30_000, 20, 65_536)
+    assert ScriptToolLimits().effective(("task",))[0] == 600_000
     assert script("limits: {timeout_ms: 1, maxToolCalls: 2}").limits == ScriptToolLimits(
         max_tool_calls=2
     )
@@ -265,30 +263,31 @@ def test_s9_s16_no_script_calls_what_starts_scripts() -> None:
     spec = script("allowed_tools: [program, dynamic_workflow, parallel_task, read]")
 
     for tool in ("program", "dynamic_workflow", "parallel_task"):
-        assert scripted(spec, tool, {}, unbounded()) is Effect.DENY
-    assert scripted(spec, "read", {}, unbounded()) is Effect.ALLOW
+        assert inner_call(spec, tool, {}) is Effect.DENY
+    assert inner_call(spec, "read", {}) is Effect.ALLOW
 
 
 def test_s11_arguments_widen_neither_list_nor_limits() -> None:
     spec = script("allowed_tools: [read]\nlimits: {maxToolCalls: 1}")
 
-    assert scripted(spec, "bash", {"allowed_tools": ["bash"]}, unbounded()) is Effect.DENY
+    assert inner_call(spec, "bash", {"allowed_tools": ["bash"]}) is Effect.DENY
     with pytest.raises(HostError, match=r"PTC script exceeded maxToolCalls=1"):
-        scripted(spec, "read", {"limits": {"maxToolCalls": 9}}, unbounded(), 2)
+        inner_call(spec, "read", {"limits": {"maxToolCalls": 9}}, number=2)
 
 
 def test_s12_s14_the_session_bounds_a_script_since_version_5() -> None:
     spec = script("allowed_tools: [read, bash]")
-    policy = PermissionPolicy.of(deny=["bash"], allow=["read"])
+    session = SessionSettings(permissions=PermissionPolicy.of(deny=["bash"], allow=["read"]))
     unconfirmed = SessionSettings(
         permissions=PermissionPolicy.of(allow=["write"]), provider=Provider.NONE
     )
 
-    assert scripted(spec, "bash", {}, SessionSettings(permissions=policy)) is Effect.DENY
-    assert scripted(spec, "bash", {}, SessionSettings(OLD, policy)) is Effect.ALLOW
-    assert scripted(spec, "write", {}, unconfirmed) is Effect.DENY
-    assert scripted(spec, "bash", {}, SessionSettings(provider=Provider.NONE)) is Effect.DENY
-    assert scripted(spec, "bash", {}, SessionSettings()) is Effect.ASK
+    assert inner_call(spec, "bash", {}, session=session) is Effect.DENY
+    assert inner_call(spec, "bash", {}, session=session, profile=OLD) is Effect.ALLOW
+    assert inner_call(spec, "write", {}, session=unconfirmed) is Effect.DENY
+    none = SessionSettings(provider=Provider.NONE)
+    assert inner_call(spec, "bash", {}, session=none) is Effect.DENY
+    assert inner_call(spec, "bash", {}, session=SessionSettings()) is Effect.ASK
 
 
 def test_a57_program_has_the_opposite_default() -> None:
@@ -305,9 +304,8 @@ def test_a57_program_has_the_opposite_default() -> None:
 def test_a58_a_script_starts_one_agent_at_a_time() -> None:
     spec = script("allowed_tools: [task]")
 
-    one, two = {"agent": "a"}, {"agent": "b"}
-    assert scripted(spec, "task", {"tasks": [one]}, unbounded()) is Effect.ALLOW
-    assert scripted(spec, "task", {"tasks": [one, two]}, unbounded()) is Effect.DENY
+    assert inner_call(spec, "task", {"tasks": [{}]}) is Effect.ALLOW
+    assert inner_call(spec, "task", {"tasks": [{}, {}]}) is Effect.DENY
 
 
 @pytest.mark.parametrize(

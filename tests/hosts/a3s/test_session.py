@@ -16,7 +16,6 @@ from policy.hosts.a3s.rules import A3sProfile
 from policy.hosts.fields import HostError, HostErrors
 from policy.hosts.workspace import Workspace, load_tree
 from policy.tables.chain import SpawnDenied
-from tests.models.a3s import session_shows
 
 README = Path(__file__).resolve().parents[3] / "policy/hosts/a3s/README.md"
 
@@ -44,7 +43,7 @@ def test_the_session_file_of_the_documentation_can_be_read() -> None:
 
     assert found.profile == A3sProfile.of("9.0")
     assert found.permissions is not None
-    assert found.permissions.table.decide("bash", {"command": "rm x"}).effect is Effect.DENY
+    assert found.permissions.check("bash", {"command": "rm x"}).effect is Effect.DENY
     assert found.style is not None
     assert found.auto_delegation == AutoDelegation(min_confidence=0.7, max_tasks=4)
 
@@ -107,8 +106,8 @@ def test_a43_hiding_the_tools_that_start_agents_denies_nothing() -> None:
     text = "permissions: {allow: [task]}\nauto_delegation: {allow_manual_delegation: false}\n"
     found = session(text)
 
-    assert not session_shows(found, "task")
-    assert session_shows(found, "read")
+    assert not found.visible("task")
+    assert found.visible("read")
     assert workspace({"a3s.session.yaml": text}).chain("main", "explore").names
     assert codes({"a3s.session.yaml": text}) == ["a3s-delegation-only-hidden"]
     denied = text.replace("allow: [task]", "deny: [task]")
@@ -165,7 +164,7 @@ def test_a63_a_version_is_one_to_three_numbers_of_this_host(
 def test_a11_before_5_2_8_every_tool_was_shown() -> None:
     for version, shown in (("5.2.7", True), ("5.2.8", False)):
         text = f"version: '{version}'\npermissions: {{deny: [bash]}}\n"
-        assert session_shows(session(text), "bash") is shown
+        assert session(text).visible("bash") is shown
 
 
 def test_a22_an_agent_is_started_by_its_other_names_too() -> None:

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from policy.core.effect import Effect
 from policy.hosts import zeph
 from policy.hosts.fields import HostError
-from policy.hosts.zeph.definition import SubAgentDef
+from policy.hosts.zeph.definition import SubAgentDef, upstream_text
 from policy.hosts.zeph.session import (
     PolicyEnforcer,
     TrustLevel,
     ZephSession,
+    read_policy_file,
 )
 from policy.hosts.zeph.spawning import SpawnContext, ZephOptions
 from policy.tables.chain import Chain
 from policy.tables.table import Table
 from tests.conformance.zeph import rules_of
-from tests.models.zeph import printed, read_policy_file, ruled
 
 TRUSTED, VERIFIED, QUARANTINED = TrustLevel.TRUSTED, TrustLevel.VERIFIED, TrustLevel.QUARANTINED
 
@@ -58,7 +58,7 @@ def test_a_table_grants_nothing_that_the_rules_do_not(
 ) -> None:
     enforcer = rules(*listed, default=default)
     answer = Table.of(enforcer.rule_set(trust, ["CI"])).decide(tool, {"path": path}).effect
-    asked = ruled(enforcer, tool, {"path": path}, trust, ["CI"])
+    asked = enforcer.decide(tool, {"path": path}, trust, ["CI"]).effect
     assert answer <= asked
     if "rule-beyond-tables" not in codes(enforcer):
         assert answer is asked
@@ -92,7 +92,7 @@ def test_every_agent_meets_the_rules_with_the_trust_it_was_left() -> None:
 
 def test_a_condition_that_zeph_does_not_know_is_reported() -> None:
     enforcer = rules({"effect": "allow", "tool": "read", "path": ["/srv/*"]})
-    assert ruled(enforcer, "read", {"path": "/etc/x"}, TRUSTED) is Effect.ALLOW
+    assert enforcer.decide("read", {"path": "/etc/x"}, TRUSTED).effect is Effect.ALLOW
     found = list(enforcer.findings())
     assert [(f.code, f.span.text) for f in found] == [("key-not-applied", '"path"')]
     assert codes(rules({"effect": "allow", "tool": "read", "capabilities": ["x"]})) == []
@@ -100,8 +100,7 @@ def test_a_condition_that_zeph_does_not_know_is_reported() -> None:
 
 def test_a_glob_that_only_other_names_of_the_shell_match_is_reported() -> None:
     enforcer = rules({"effect": "deny", "tool": "ba*"}, default="allow")
-    assert ruled(enforcer, "bash", {}, TRUSTED) is Effect.ALLOW
-    assert Table.of(enforcer.rule_set(TRUSTED)).decide("bash", {}).effect is Effect.ALLOW
+    assert enforcer.decide("bash", {}, TRUSTED).effect is Effect.ALLOW
     assert codes(enforcer) == ["rule-misses-shell"]
     for tool in ("bash", "sh", "s*", "*", "read"):
         assert codes(rules({"effect": "deny", "tool": tool})) == []
@@ -122,7 +121,7 @@ def test_a_glob_that_only_other_names_of_the_shell_match_is_reported() -> None:
 )
 def test_the_paths_of_a_call_are_taken_as_zeph_takes_them(params: dict, matching: str) -> None:
     enforcer = rules({"effect": "allow", "tool": "x", "paths": [matching]})
-    assert ruled(enforcer, "x", params, TRUSTED) is Effect.ALLOW
+    assert enforcer.decide("x", params, TRUSTED).effect is Effect.ALLOW
 
 
 def test_a_mistake_in_a_policy_file_has_its_place(tmp_path: Path) -> None:
@@ -134,11 +133,11 @@ def test_a_mistake_in_a_policy_file_has_its_place(tmp_path: Path) -> None:
     assert error.kind == "FileParse"
     places = [(str(one.place), one.message[:13]) for one in error.errors]
     assert places == [("policy.toml:2:10", "unknown varia"), ("policy.toml:5:3", "missing field")]
-    assert printed(error.errors[0]).startswith("failed to parse policy file policy.toml: ")
+    assert upstream_text(error.errors[0]).startswith("failed to parse policy file policy.toml: ")
 
 
 def test_what_a_file_says_of_the_default_counts_for_nothing(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text('default_effect = "allow"\n')
     loaded = PolicyEnforcer.of(read_policy_file("policy.toml", tmp_path))
-    assert ruled(loaded, "x", {}, TRUSTED) is Effect.DENY
+    assert loaded.decide("x", {}, TRUSTED).effect is Effect.DENY
     assert loaded == PolicyEnforcer.of(())

@@ -11,17 +11,15 @@ from policy.files.trees import Memory
 from policy.hosts import zeph
 from policy.hosts.fields import HostError
 from policy.hosts.workspace import load_tree
-from policy.hosts.zeph.definition import DEFINITION_BYTES, parse
-from policy.hosts.zeph.loading import MOST_FILES, with_scope
-from tests.conformance.zeph import read_folders
-from tests.models.zeph import (
-    documented_hooks,
+from policy.hosts.zeph.definition import DEFINITION_BYTES, parse, upstream_text
+from policy.hosts.zeph.loading import (
+    MOST_FILES,
     load,
+    load_all_with_sources,
     load_definitions,
-    load_named,
-    printed,
     resolve_paths,
     scope_label,
+    with_scope,
 )
 
 
@@ -36,7 +34,7 @@ def _refused(kind: str, message: str, call: object) -> None:
     with pytest.raises(HostError) as caught:
         call()
     assert caught.value.kind == kind
-    assert message in printed(caught.value)
+    assert message in upstream_text(caught.value)
 
 
 def test_one_file_is_named_without_its_folder(tmp_path: Path) -> None:
@@ -45,6 +43,7 @@ def test_one_file_is_named_without_its_folder(tmp_path: Path) -> None:
     definition = load(file)
 
     assert definition.source == "a.md"
+    assert definition.file_path == file.resolve()
     assert str(tmp_path) not in repr(definition)
 
 
@@ -78,8 +77,9 @@ def test_a_link_must_not_lead_out_of_its_folder(tmp_path: Path) -> None:
     _refused("Parse", message, lambda: load(inside / "link.md", inside))
     assert load(inside / "twin.md", inside).name == "in"
 
-    assert list(load_named([inside]).by_name) == ["in"]
-    assert list(load_named([inside], [inside], "").by_name) == ["out", "in"]
+    assert [d.name for d in load_all_with_sources([inside]).definitions] == ["in"]
+    named = load_all_with_sources([inside], [inside], "")
+    assert [d.name for d in named.definitions] == ["out", "in"]
 
 
 def test_a_linked_folder_is_its_own_bound_unless_asked_for(tmp_path: Path) -> None:
@@ -89,11 +89,11 @@ def test_a_linked_folder_is_its_own_bound_unless_asked_for(tmp_path: Path) -> No
     (elsewhere / "x.md").write_text(_text("x"))
     (work / ".zeph/agents").symlink_to(elsewhere)
 
-    loaded = read_folders(tmp_path, {"work/.zeph/agents": "project"})
-    assert [d.source for d in loaded.by_name.values()] == ["project/x.md"]
-    strict = load_named([".zeph/agents"], folder=work, strict=True)
-    assert strict.by_name == {}
-    assert [f.code for f in strict.findings] == ["unreadable-definition"]
+    loaded = load_all_with_sources([".zeph/agents"], folder=work)
+    assert [d.source for d in loaded.definitions] == ["project/x.md"]
+    strict = load_all_with_sources([".zeph/agents"], folder=work, strict=True)
+    assert strict.definitions == ()
+    assert [error.kind for error in strict.errors] == ["Parse"]
 
 
 def test_the_first_path_and_the_first_name_count(tmp_path: Path) -> None:
@@ -105,12 +105,13 @@ def test_the_first_path_and_the_first_name_count(tmp_path: Path) -> None:
     ):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(_text(name).replace("body", path))
-    loaded = read_folders(tmp_path, dict.fromkeys(("none", "one", "two"), "extra"))
+    loaded = load_all_with_sources(["none", "one", "two"], folder=tmp_path)
 
-    assert {d.name: d.system_prompt for d in loaded.by_name.values()} == {
+    assert {d.name: d.system_prompt for d in loaded.definitions} == {
         "bot": "one/a.md",
         "Bot": "two/b.md",
     }
+    assert loaded.absent == ["none"]
     assert [f.code for f in loaded.findings] == ["shadowed-definition"] * 2
 
 
@@ -119,17 +120,18 @@ def test_a_broken_file_is_skipped_unless_the_command_line_names_it(tmp_path: Pat
         (tmp_path / folder).mkdir()
     (tmp_path / "high/bot.md").write_text(_text("bot", "tools: {allow: [], deny: []}\n"))
     (tmp_path / "low/other.md").write_text(_text("bot"))
-    loaded = read_folders(tmp_path, {"high": "project", "low": "user"})
+    loaded = load_all_with_sources(["high", "low"], folder=tmp_path)
 
-    assert [d.source for d in loaded.by_name.values()] == ["user/other.md"]
+    assert [d.source for d in loaded.definitions] == ["unknown/other.md"]
     assert [f.code for f in loaded.findings] == ["unreadable-definition", "exposed-definition"]
     message = "tools.allow and tools.deny are mutually exclusive"
-    by_folder = lambda: load_named(["high"], ["high"], folder=tmp_path)  # noqa: E731
+    by_folder = lambda: load_all_with_sources(["high"], ["high"], folder=tmp_path)  # noqa: E731
     _refused("Invalid", message, by_folder)
     file = ["high/bot.md"]
-    _refused("Invalid", message, lambda: load_named(file, file, folder=tmp_path))
-    skipped = load_named(file, folder=tmp_path)
-    assert [f.code for f in skipped.findings] == ["unreadable-definition"]
+    _refused("Invalid", message, lambda: load_all_with_sources(file, file, folder=tmp_path))
+    assert [error.kind for error in load_all_with_sources(file, folder=tmp_path).errors] == [
+        "Invalid"
+    ]
 
 
 def test_a_folder_below_one_of_the_command_line_is_labelled_so_and_bound_all_the_same(
@@ -141,10 +143,10 @@ def test_a_folder_below_one_of_the_command_line_is_labelled_so_and_bound_all_the
     (tmp_path / "cli/sub/folder.md").mkdir()
     (tmp_path / "out.md").write_text(_text("out"))
     (tmp_path / "cli/sub/link.md").symlink_to(tmp_path / "out.md")
-    loaded = load_named(["cli/sub"], ["cli"], folder=tmp_path)
+    loaded = load_all_with_sources(["cli/sub"], ["cli"], folder=tmp_path)
 
-    assert [d.source for d in loaded.by_name.values()] == ["cli/good.md"]
-    assert [Path(f.place.file).name for f in loaded.findings] == ["bad.md", "folder.md", "link.md"]
+    assert [d.source for d in loaded.definitions] == ["cli/good.md"]
+    assert [Path(error.file).name for error in loaded.errors] == ["bad.md", "folder.md", "link.md"]
 
 
 def test_a_finding_tells_files_that_zeph_reads_from_files_that_it_skips() -> None:
@@ -161,13 +163,12 @@ def test_a_finding_tells_files_that_zeph_reads_from_files_that_it_skips() -> Non
 
 
 def test_a_hundred_files_of_a_folder_are_read_broken_ones_among_them(tmp_path: Path) -> None:
-    (tmp_path / "more").mkdir()
     for number in range(MOST_FILES + 1):
         text = "junk" if number == 0 else _text(f"a{number:03}")
-        (tmp_path / f"more/{number:03}.md").write_text(text)
-    loaded = read_folders(tmp_path, {"more": "extra"})
+        (tmp_path / f"{number:03}.md").write_text(text)
+    loaded = load_all_with_sources([tmp_path])
 
-    assert len(loaded.by_name) == MOST_FILES - 1
+    assert len(loaded.definitions) == MOST_FILES - 1
     assert "too-many-definitions" in [f.code for f in loaded.findings]
     assert "a100" not in loaded.by_name
 
@@ -186,21 +187,22 @@ def test_a_tree_is_bound_by_the_same_limits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "kept", "documented"),
+    ("scope", "kept", "strictly"),
     [
         ("cli", True, True),
         ("project", True, True),
+        (None, True, True),
         ("user", False, False),
         ("extra", True, False),
         ("unknown", True, False),
     ],
 )
-def test_hooks_are_kept_or_stripped_by_scope(scope: str, kept: bool, documented: bool) -> None:
+def test_hooks_are_kept_or_stripped_by_scope(scope: str | None, kept: bool, strictly: bool) -> None:
     definition = parse(_text(keys=HOOKS))
-    left, findings = with_scope(definition, scope)
-    assert bool(left.hooks) is kept
-    assert [f.code for f in findings] == ([] if kept else ["hooks-stripped"])
-    assert bool(documented_hooks(definition, scope).hooks) is documented
+    for strict, expected in ((False, kept), (True, strictly)):
+        left, findings = with_scope(definition, scope, strict=strict)
+        assert bool(len(left.hooks)) is expected
+        assert [f.code for f in findings] == ([] if expected else ["hooks-stripped"])
 
 
 def test_a_scope_is_the_start_of_a_path_as_written() -> None:
@@ -232,16 +234,9 @@ def test_the_gate_for_users_refuses_the_whole_load_and_the_usual_way_has_none(
     for folder in (user, project):
         folder.mkdir(parents=True)
     (project / "a.md").write_text(_text("a", f"permissions: {{permission_mode: {mode}}}\n"))
-    assert len(load_definitions([project], home=tmp_path).by_name) == 1
-    assert len(load_definitions([project, "x/.zeph/agents"], home=Path("x")).by_name) == 1
-    assert (
-        len(
-            read_folders(
-                tmp_path, dict.fromkeys(("work/.zeph/agents", ".zeph/agents"), "user")
-            ).by_name
-        )
-        == 1
-    )
+    assert len(load_definitions([project], home=tmp_path).definitions) == 1
+    assert len(load_definitions([project, "x/.zeph/agents"], home=Path("x")).definitions) == 1
+    assert len(load_all_with_sources([project, user]).definitions) == 1
     if mode == "plan":
         message = "sub-agent 'a': non-default permission_mode is not allowed for user-level"
         _refused("Invalid", message, lambda: load_definitions([project, user], home=tmp_path))
@@ -250,6 +245,6 @@ def test_the_gate_for_users_refuses_the_whole_load_and_the_usual_way_has_none(
 def test_no_report_has_the_path_of_a_machine(tmp_path: Path) -> None:
     (tmp_path / ".zeph/agents").mkdir(parents=True)
     (tmp_path / ".zeph/agents/a.md").write_text(_text(keys="memory: global\n"))
-    loaded = read_folders(tmp_path, {".zeph/agents": "project"})
+    loaded = load_all_with_sources([".zeph/agents"], folder=tmp_path)
 
     assert os.fspath(tmp_path) not in "".join(map(str, loaded.findings))

@@ -14,7 +14,7 @@ from policy.hosts.zeph.definition import (
     normalize,
     parse,
 )
-from policy.hosts.zeph.findings import condition_holds
+from policy.hosts.zeph.findings import blocked_fence, condition_holds, matches
 from policy.hosts.zeph.session import (
     RAW,
     Autonomy,
@@ -26,26 +26,19 @@ from policy.hosts.zeph.session import (
     ToolScope,
     TrustLevel,
     ZephSession,
+    check_secret,
     glob,
+    read_policy_file,
 )
 from policy.hosts.zeph.spawning import (
     ZephOptions,
     network_rules,
+    sees,
 )
 from policy.patterns.notations import Unusable
 from policy.tables.chain import Chain
 from policy.tables.table import Table
 from tests.conformance.zeph import rules_of
-from tests.models.zeph import (
-    blocked_fence,
-    check_secret,
-    effective_tool_allowlist,
-    fires,
-    permitted,
-    read_policy_file,
-    ruled,
-    sees,
-)
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
@@ -98,7 +91,7 @@ def test_a_name_ends_before_its_parenthesis_and_case_does_not_count(name: str, t
 def test_the_first_rule_decides_and_the_rest_is_asked_for(
     policy: SessionPermissions, tool: str, text: str, effect: Effect
 ) -> None:
-    assert permitted(policy, tool, text) is effect
+    assert policy.check(tool, text).effect is effect
 
 
 @pytest.mark.parametrize(
@@ -118,7 +111,7 @@ def test_rules_take_a_tool_away_where_they_deny_all_of_it(
     rules: tuple[tuple[str, Effect], ...], left: tuple[str, ...] | None
 ) -> None:
     policy = _policy(*rules, tool="Bash(x)")
-    assert effective_tool_allowlist(policy, ["bash", "read"]) == left
+    assert policy.effective_tool_allowlist(["bash", "read"]) == left
 
 
 def test_a_rule_that_is_no_glob_is_reported() -> None:
@@ -256,16 +249,23 @@ def _enforcer(*rules: dict, default: str = "deny") -> PolicyEnforcer:
 def test_every_condition_of_a_rule_must_hold_and_denials_come_first(
     rules: list[dict], params: dict, trust: str, effect: str
 ) -> None:
-    enforcer = _enforcer(*rules)
-    assert str(ruled(enforcer, " Bash ", params, TrustLevel(trust), ["CI"])) == effect
-    table = Table.of(enforcer.rule_set(TrustLevel(trust), ["CI"]))
-    assert str(table.decide(" Bash ", params).effect) in {effect, "deny"}
+    verdict = _enforcer(*rules).decide(" Bash ", params, TrustLevel(trust), ["CI"])
+    assert str(verdict.effect) == effect
+
+
+def test_an_answer_has_a_trace() -> None:
+    rules = _enforcer(
+        {"effect": "allow", "tool": "x"}, {"effect": "deny", "tool": "shell", "paths": ["/etc/*"]}
+    )
+    verdict = rules.decide("bash", {"path": "/etc/a"}, TrustLevel.TRUSTED)
+    assert (verdict.rule, verdict.trace) == (1, "rule[1] deny: tool=bash matched shell")
+    trace = rules.decide("y", {}, TrustLevel.TRUSTED).trace
+    assert trace == "default: deny (no matching rules)"
 
 
 def test_a_denial_that_exempts_the_least_trusted_is_reported() -> None:
     rules = PolicyEnforcer.of([PolicyRule(DENY, "x", trust_level=TrustLevel.VERIFIED)], ALLOW)
-    table = Table.of(rules.rule_set(TrustLevel.QUARANTINED))
-    assert table.decide("x", {}).effect is ALLOW
+    assert rules.decide("x", {}, TrustLevel.QUARANTINED).effect is ALLOW
     assert [f.code for f in rules.findings()] == ["trust-exempts-from-deny"]
 
 
@@ -296,8 +296,12 @@ def test_the_limits_of_policy_rules(tmp_path: Path) -> None:
         ("bad.toml", "FileParse"), ("big.toml", "FileTooLarge"), ("none.toml", "FileLoad"),
     ):  # fmt: skip
         _refused(kind, lambda name=name: PolicyEnforcer.of(read_policy_file(name, work)))
-    good = PolicyEnforcer.of(read_policy_file("good.toml", work))
-    assert Table.of(good.rule_set(TrustLevel.TRUSTED)).decide("read", {}).effect is ALLOW
+    assert (
+        PolicyEnforcer.of(read_policy_file("good.toml", work))
+        .decide("read", {}, TrustLevel.TRUSTED)
+        .effect
+        is ALLOW
+    )
 
 
 # --- scopes, grants, hooks, skills, network ---------------------------------------------
@@ -308,6 +312,7 @@ REGISTRY = ["builtin:bash", "builtin:read", "skill:a/b", "mcp:gh/create"]
 def test_a_scope_is_expanded_once_and_looked_up() -> None:
     scope = ToolScope.of(["builtin:read", "mcp:gh/*", "mcp:no/*"], REGISTRY)
     assert scope.tools == {"builtin:read", "mcp:gh/create"}
+    assert (scope.holds("read"), scope.holds("bash")) == (True, False)
     assert [f.code for f in scope.findings] == ["dead-scope-pattern"]
     for patterns, kind in (
         (["["], "InvalidPattern"), (["builtin:x"], "DeadPattern"),
@@ -339,7 +344,7 @@ def test_patterns_of_a_scope_are_taken_one_by_one() -> None:
 
 def test_rules_under_a_name_that_no_tool_has_are_reported() -> None:
     policy = _policy(("*", DENY), tool="Bash")
-    assert permitted(policy, "bash", "x") is ASK
+    assert policy.check("bash", "x").effect is ASK
     assert [f.code for f in policy.findings()] == ["rule-of-no-tool"]
     options = ZephOptions(session=ZephSession(policy=policy))
     assert [f.code for f in zeph.project({}, options).findings] == ["rule-of-no-tool"]
@@ -347,8 +352,8 @@ def test_rules_under_a_name_that_no_tool_has_are_reported() -> None:
 
 def test_a_rule_matches_what_zeph_makes_small_letters_of() -> None:
     policy = _policy(("kill*", DENY), ("µ*", ALLOW))
-    assert permitted(policy, "bash", "\u212aILL 1") is DENY
-    assert permitted(policy, "bash", "\u039c") is ASK  # its small letter is another one
+    assert policy.check("bash", "\u212aILL 1").effect is DENY
+    assert policy.check("bash", "\u039c").effect is ASK  # its small letter is another one
 
 
 def test_a_gate_looks_at_one_argument_and_not_at_a_path() -> None:
@@ -413,8 +418,8 @@ def test_a_secret_must_be_listed_and_approved() -> None:
 
 
 def test_a_hook_belongs_to_tools_whose_name_has_its_matcher_in_it() -> None:
-    assert fires("Edit|Write", "WriteFile")
-    assert not any(fires(text, "bash") for text in ("Bash", "*", "", "|"))
+    assert matches("Edit|Write", "WriteFile")
+    assert not any(matches(text, "bash") for text in ("Bash", "*", "", "|"))
     assert condition_holds("tool:ba", "bash")
     for condition in ("tool:x", "agent:bash", "tool:", "bash"):
         assert not condition_holds(condition, "bash")

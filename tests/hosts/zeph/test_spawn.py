@@ -16,9 +16,10 @@ from policy.hosts.zeph.definition import (
     SubAgentDef,
     ToolPolicy,
     ZephProfile,
+    intersect_allowlists,
     upstream_text,
 )
-from policy.hosts.zeph.session import TrustLevel, ZephSession, effective_trust
+from policy.hosts.zeph.session import TrustLevel, ZephSession, effective_trust, fold
 from policy.hosts.zeph.spawning import (
     AgentsConfig,
     DelegationMode,
@@ -30,9 +31,9 @@ from policy.hosts.zeph.spawning import (
     SubAgentManager,
     ZephOptions,
     propagate,
+    resume,
 )
 from policy.tables.chain import Chain, SpawnDenied
-from tests.models.zeph import fold, going_on, intersect_allowlists, printed
 
 
 def _agent(name: str = "a", tools: ToolPolicy = ToolPolicy(), **fields: object) -> SubAgentDef:
@@ -137,20 +138,20 @@ def test_to_go_on_is_not_to_start() -> None:
     definition = _agent(tools=ToolPolicy(("bash",)), memory=MemoryScope.USER,
                         permissions=Permissions(worktree=True))  # fmt: skip
     config = AgentsConfig(max_spawn_depth=0, max_concurrent=4, worktree_manager=True)
+    manager = SubAgentManager(_named(definition), config, SpawnUsage(active=3, reserved=1))
+    effective = manager.check_resume("a")
 
-    def resumed(context: SpawnContext | None = None, **changed: object) -> Chain:
-        given = ZephOptions(
-            config=values.evolve(config, **changed), usage=SpawnUsage(active=3, reserved=1)
-        )
-        definitions, options = going_on(_named(definition), given, context)
-        return Chain.start(zeph.MAIN, zeph.project(definitions, options).enforced).spawn("a")
-
-    assert not _allows(resumed(), "write")
-    assert not _allows(resumed(SpawnContext(inherited_tool_allowlist=["read"])), "bash")
-    assert _allows(resumed(delegation_mode=DelegationMode.EXPLICIT_REQUEST_ONLY), "bash")
-    with pytest.raises(SpawnRefused) as caught:
-        resumed(max_concurrent=3)
-    assert caught.value.error.kind == "ConcurrencyLimit"
+    assert (effective.memory, effective.added, effective.disallowed) == (None, (), ())
+    narrowed = manager.check_resume("a", SpawnContext(inherited_tool_allowlist=["read"]))
+    assert narrowed.tools == ToolPolicy(allow=())
+    link = resume(_named(definition), ZephOptions(config=config), "a")
+    assert link.table.decide("write", {}).effect is Effect.DENY
+    asked = values.evolve(config, delegation_mode=DelegationMode.EXPLICIT_REQUEST_ONLY)
+    SubAgentManager(_named(definition), asked).check_resume("a")
+    full = values.evolve(config, max_concurrent=3)
+    with pytest.raises(HostError) as caught:
+        SubAgentManager(_named(definition), full, SpawnUsage(active=3)).check_resume("a")
+    assert caught.value.kind == "ConcurrencyLimit"
 
 
 @pytest.mark.parametrize(
@@ -413,12 +414,17 @@ def test_peers_are_granted_beside_every_list() -> None:
     [
         ("Parse", "parse error in a.md: m"), ("Invalid", "invalid definition: m"),
         ("NotFound", "agent not found: m"), ("Io", "I/O error at a.md: m"),
-        ("FileTooLarge", "m: a.md"), ("FileParse", "failed to parse policy file a.md: m"),
+        ("Spawn", "spawn failed: m"), ("Cancelled", "cancelled"),
+        ("InvalidCommand", "invalid command: m"), ("Transcript", "transcript error: m"),
+        ("Integrity", "m"), ("Memory", "memory error for agent m"),
+        ("Llm", "LLM call failed: m"), ("Channel", "channel send failed: m"),
+        ("TaskPanic", "task panicked: m"), ("WorktreeSetup", "worktree setup failed: m"),
+        ("Durable", "durable error: m"), ("FileTooLarge", "m: a.md"),
         ("FileLoad", "failed to load policy file a.md: m"),
     ],
 )  # fmt: skip
 def test_an_error_is_printed_in_the_words_of_zeph(kind: str, text: str) -> None:
-    assert printed(HostError(kind, "m", file="a.md")) == text
+    assert upstream_text(HostError(kind, "m", file="a.md")) == text
 
 
 def test_an_error_of_a_text_without_a_file_has_the_name_that_zeph_gives_it() -> None:

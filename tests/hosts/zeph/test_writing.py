@@ -1,4 +1,4 @@
-"""Definitions to texts, and to files as Zeph saves them: rows 0.15, 0.28 to 0.33."""
+"""Definitions to files: rows 0.15, 0.28 to 0.33."""
 
 from __future__ import annotations
 
@@ -20,10 +20,16 @@ from policy.hosts.zeph.definition import (
     SubAgentDef,
     ToolPolicy,
     ZephProfile,
+    as_derived,
+    as_zeph_saves,
+    default_template,
+    delete_file,
     parse,
+    save_atomic,
     serialize_to_markdown,
+    upstream_text,
 )
-from tests.models.zeph import as_derived, as_zeph_saves, delete_file, load, printed, save_atomic
+from policy.hosts.zeph.loading import load
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NAMES = st.lists(
@@ -105,7 +111,7 @@ def test_what_the_derived_writer_has_is_no_file() -> None:
 
 def test_a_file_is_saved_whole_below_new_folders_and_over_an_old_one(tmp_path: Path) -> None:
     definition = SubAgentDef("a", "b", system_prompt="x" * 10_000)
-    path = save_atomic(SubAgentDef("a", "old"), tmp_path / "x/y")
+    path = save_atomic(default_template("a", "old"), tmp_path / "x/y")
     assert save_atomic(definition, tmp_path / "x/y") == path
     assert load(path) == definition
     assert [file.name for file in path.parent.iterdir()] == ["a.md"]
@@ -124,17 +130,18 @@ def test_a_name_that_is_no_file_is_refused_before_anything_is_written(
 def test_what_cannot_be_written_or_removed_is_an_io_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for call in (
-        lambda: save_atomic(SubAgentDef("a", "b"), tmp_path / "file"),
+        lambda: save_atomic(default_template("a", "b"), tmp_path / "file"),
         lambda: delete_file(tmp_path / "none.md"),
     ):
         with pytest.raises(HostError) as caught:
             call()
         assert caught.value.kind == "Io"
-        assert printed(caught.value).startswith(f"I/O error at {tmp_path}")
-    path = save_atomic(SubAgentDef("a", "b"), tmp_path)
+        assert upstream_text(caught.value).startswith(f"I/O error at {tmp_path}")
+    path = save_atomic(default_template("a", "b"), tmp_path)
     delete_file(path)
     assert not path.exists()
 
 
 def test_a_template_has_every_tool_and_says_nothing_else() -> None:
-    assert parse(serialize_to_markdown(SubAgentDef("a", "b"))) == SubAgentDef("a", "b")
+    assert default_template("a", "b") == SubAgentDef("a", "b")
+    assert parse(serialize_to_markdown(default_template("a", "b"))) == SubAgentDef("a", "b")
