@@ -290,7 +290,7 @@ def test_what_a_host_lets_run_without_a_rule_is_compared_exactly(edited, modes) 
 @pytest.mark.parametrize(
     ("mode", "added", "command"),
     [
-        ("default", {"ask": ["Bash(sed *)"]}, "sed -n p"),
+        ("default", {"ask": ["Bash(sed *)"]}, "sed -n 1p README.md"),
         ("default", {"ask": ["Bash(git *)"]}, "git status"),
         ("dontAsk", {"deny": ["Read(a)"]}, None),
         # A test ends where it is closed.
