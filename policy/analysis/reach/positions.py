@@ -96,6 +96,7 @@ class PositionMoves:
         self._tools = {tool for tool, _ in self._calls}
         # Whether each call has the agent as its one argument, in ASCII.
         self._by_name = self._tools == {SPAWN_TOOL} and all(map(str.isascii, agents))
+        self._bits = {agent: 1 << place for agent, place in self._places.items()}
         self._granted_by: dict[int, int] = {}
         self._granted: dict[Sets, int] = {}
 
@@ -141,7 +142,7 @@ class PositionMoves:
                     together.append(rules)
                     continue
                 if number not in self._granted_by:
-                    self._granted_by[number] = _mask(self._effects(rules))
+                    self._granted_by[number] = self._started_by(rules)
                 granted &= self._granted_by[number]
             if together:  # rules on other arguments of the call, such as the model
                 outcomes_by_agent = (
@@ -156,17 +157,18 @@ class PositionMoves:
             self._granted[sets] = granted
         return self._granted[sets]
 
-    def _effects(self, rules: RuleSet) -> Iterator[Effect]:
-        """Yield the effect of the call that starts each agent."""
+    def _started_by(self, rules: RuleSet) -> int:
+        """Return the agents, as bits, whose start *rules* do not deny."""
         row = rules.row(SPAWN_TOOL)
         is_by_name = row.field == "subagent_type" and row.argument.kind is ArgumentKind.TEXT
-        if self._by_name and is_by_name:
-            entries = row.entries
-            if all(entry.pattern is not None and entry.pattern.exact for entry in entries):
-                # Reversed, since the first entry for an agent decides.
-                named = {str(entry.pattern): entry.effect for entry in reversed(entries)}
-                return (named.get(agent, row.default.effect) for agent in self._agents)
-        return (rules.row(tool).outcome(call).effect for tool, call in self._calls)
+        exact = [e for e in row.entries if e.pattern is not None and e.pattern.exact]
+        if not (self._by_name and is_by_name and len(exact) == len(row.entries)):
+            return _mask(rules.row(tool).outcome(call).effect for tool, call in self._calls)
+        found = 0 if row.default.effect is Effect.DENY else (1 << len(self._agents)) - 1
+        for entry in reversed(exact):  # the first entry for an agent decides
+            agent = self._bits.get(str(entry.pattern), 0)
+            found = found & ~agent if entry.effect is Effect.DENY else found | agent
+        return found
 
 
 def _mask(effects: Iterable[Effect]) -> int:
