@@ -40,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The hook has other exit statuses. It starts for every call, so it imports little.
         hooked: int = import_module("policy.adapters.hook.entry").main(given[1:])
         return hooked
+    if sys.stdout is None or sys.stderr is None:  # closed by who runs it
+        nothing = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        sys.stdout, sys.stderr = sys.stdout or nothing, sys.stderr or nothing
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

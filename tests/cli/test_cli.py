@@ -7,6 +7,7 @@ import json
 import os
 import pkgutil
 import re
+import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -834,3 +835,19 @@ def test_a_rule_that_denies_a_line_of_a_document_is_told(run, tmp_path) -> None:
     call = f"Bash({json.dumps({'command': DOCUMENT})})"
     _, out, _ = run("check", str(file), call)
     assert "deny  runs `rm x` (deny Bash(rm *))" in out
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_closed_stream_gets_nothing(number: int) -> None:
+    """A scheduler may close one: the status still answers."""
+    command = [sys.executable, "-m", "policy", "check", str(FIXTURES / "team"), "Bash(git diff)"]
+    closed = shlex.join(command) + f" {number}>&-"
+    environment = {**os.environ, "PYTHONPATH": str(FIXTURES.parent)}
+    done = subprocess.run(
+        ["sh", "-c", closed], capture_output=True, text=True, check=False, env=environment
+    )
+    assert (done.returncode, done.stdout[:5], done.stderr) == (
+        0,
+        "" if number == 1 else "allow",
+        "",
+    )
