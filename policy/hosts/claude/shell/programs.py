@@ -581,7 +581,10 @@ class FolderChanges:
         """Follow a command that changes the folder; *program* is its words behind wrappers."""
         name, rest = program[0].value.rsplit("/", 1)[-1], program[1:]
         if not all(word.literal for word in rest):
-            return  # a host that cannot read the command does not follow it
+            # A host that cannot read the command does not follow it, but for this variable.
+            names_home = any("HOME" in word.raw for word in rest) and "~" not in self.possible
+            self.possible += ["~"] * names_home
+            return
         options = [w.value for w in rest if w.value[:1] == "-" and w.value not in ("-", "--")]
         operands = [w for w in rest if w.value == "-" or w.value[:1] != "-"]
         options_known = name != "popd" and all(map(_OPTION.fullmatch, options))

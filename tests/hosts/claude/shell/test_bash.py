@@ -182,6 +182,21 @@ def test_a_file_named_from_an_unknown_folder_asks_where_files_are_denied(
 @pytest.mark.parametrize(
     ("text", "effect"),
     [
+        ("cd $HOME && tsort a", DENY),
+        ("cd ${HOME} && tsort a", DENY),
+        ("cd x=$HOME && tsort a", DENY),
+        ("if cd $HOME && tsort a", DENY),  # observed of 2.1.329, though it has no end
+        ("cd $X && tsort a", ASK),
+        ("cd src && tsort a", ASK),
+    ],
+)
+def test_a_file_may_be_in_the_home_folder_behind_its_variable(text: str, effect: Effect) -> None:
+    assert _effect(text, allow=["Bash(cd *)"], deny=["Read(~/**)"]) is effect
+
+
+@pytest.mark.parametrize(
+    ("text", "effect"),
+    [
         ("timeout 5 ls", ALLOW),
         ("command ls", ALLOW),
         ("LANG=C ls", ALLOW),
