@@ -61,10 +61,6 @@ _MOST_NAMES = 4  # of agents that share a row
 _MOST_FILES = 2  # that are named
 _SHORT = 16  # characters of a cell that is shown again below one that is equal
 
-# Lines of the first screen for few agents, and for more.
-_LINES = (45, 60)
-_FEW = 12
-
 # Rules -> where they stand, of those whose file can be read.
 _Spans = Callable[[Iterable[Because]], dict[Because, Span]]
 
@@ -76,7 +72,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     audited = evolve(audit(found.workspace), findings=linted.findings, rules=len(linted.rules))
     audited = evolve(audited, suppressed=len(linted.suppressed))
     agents = [(project, agent) for project in audited.projects for agent in project.agents]
-    own = sum(project.is_own(agent) for project, agent in agents)
     report = doc.Report(
         f"Audit of `{audited.label}`",
         partial(as_json, audited, modes=options.modes),
@@ -85,7 +80,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         partial(_results, audited, found.spans),
         path_prefix(found.tree),
         all(project.exact for project in audited.projects),
-        None if options.agent else _LINES[own > _FEW],
+        None if options.agent else doc.first_screen(found.workspace.projects),
     )
     known = [agent.name for _, agent in agents]
     if options.agent and options.agent not in known:

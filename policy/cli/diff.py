@@ -50,7 +50,6 @@ from policy.tables.chain import READINGS
 if TYPE_CHECKING:
     from policy.analysis.reach.query import Excess
 
-_LINES = 60  # of the first screen
 _MOST = 8  # edits, and entries of any other list
 _LEAST = 2  # edits that narrow, where many widen
 _MOST_ROWS = (6, 3)  # of one edit, where there are few or many
@@ -79,7 +78,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         partial(results, report, new),
         path_prefix(new.tree),
         report.diff.exact,
-        _LINES,
+        max(doc.first_screen(side.workspace.projects) for side in (old, new)),
     )
     publish(answer, options, console)
     changed = {file.path for file in report.diff.files}

@@ -32,7 +32,6 @@ from policy.tables.chain import READINGS
 
 _MOST = 40
 _MOST_NAMES = 3
-_LINES = 60  # of the first screen
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -51,7 +50,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         partial(as_json, text, found),
         partial(blocks, text, found, without=options.without),
         _MOST,
-        lines=_LINES,
+        lines=doc.first_screen(workspace.projects),
     )
     publish(report, options, console)
     if console.unreadable(workspace.findings):

@@ -90,6 +90,11 @@ class Project(BaseProject):
         return {"attenuated": self.attenuated, "enforced": self.enforced}[name]
 
     @property
+    def own_agents(self) -> list[str]:
+        """The agents that a file defines, or that chains start with."""
+        return [name for name, agent in self.agents.items() if agent.place or name in self.starts]
+
+    @property
     def all_starts(self) -> tuple[str, ...]:
         """Every agent that a chain starts with."""
         return (*self.starts, *self.variants)

@@ -16,6 +16,7 @@ from policy.core.values import frozen
 
 if TYPE_CHECKING:
     from policy.cli.report.results import Result
+    from policy.hosts.project import Project
 
 
 @frozen
@@ -231,6 +232,11 @@ class Report:
             if fewer < most:
                 blocks = self.blocks(fewer)
         return blocks
+
+
+def first_screen(projects: Iterable[Project]) -> int:
+    """Return the most lines of a first screen: fewer for at most twelve agents of *projects*."""
+    return 45 if sum(len(project.own_agents) for project in projects) <= 12 else 60
 
 
 # Bounds of lists, tried in turn until the blocks fit.
