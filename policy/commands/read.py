@@ -14,6 +14,7 @@ from policy.commands.reader import (
     DIFFER,
     GIVEN_COMMANDS,
     KEYWORDS,
+    RUN_TEXT,
     UNCLOSED,
     UNKNOWN,
     UNSEEN,
@@ -38,6 +39,7 @@ from policy.commands.words import (
     is_expanded,
     is_quoted,
     script_of,
+    shell_of,
     targets_of,
     without_vanishing,
 )
@@ -337,8 +339,10 @@ def _with_scripts(script: Script, shell: Shell) -> Script:
 
 def _scripts_in(words: Sequence[Word], shell: Shell) -> Iterator[str]:
     """Yield the texts that a command, or one that a wrapper runs, gives to a shell."""
-    prefix = command_prefix(words, shell) if words else None
-    for start in (*prefix.starts, *prefix.possible) if prefix else ():
+    if not any(shell_of(word.value) in RUN_TEXT for word in words):
+        return
+    prefix = command_prefix(words, shell)
+    for start in (*prefix.starts, *prefix.possible):
         program, rest = words[start:], [word.value for word in words[start + 1 :]]
         name = basename(program[0].value)
         if name == "eval":

@@ -121,7 +121,7 @@ BOXES: Final = frozenset({"busybox", "toybox"})
 # Programs that take a command behind `-c`, in one word.
 GIVEN_COMMANDS: Final = frozenset("su runuser script flock".split())
 # Programs that may run a command that one of their words spells out.
-_RUN_TEXT: Final = SHELLS | BOXES | GIVEN_COMMANDS | {"eval"}
+RUN_TEXT: Final = SHELLS | BOXES | GIVEN_COMMANDS | {"eval"}
 
 _ACTED_ON = frozenset(";&|<>()`$\\{}\"'#\t\n") | CONTROLS
 
@@ -147,7 +147,7 @@ def is_bare(text: str, shell: Shell) -> bool:
         and _ACTED_ON.isdisjoint(text)
         and program not in shell.wrapping.names
         and program not in KEYWORDS
-        and program not in _RUN_TEXT
+        and program not in RUN_TEXT
         and _IN_NAMES.isdisjoint(program)
         and "  " not in text
         and text[-1] != " "
