@@ -46,7 +46,7 @@ def attenuated(session: ClaudeSession, mode: str) -> Attenuated:
     tables = OnDemand(session.agents, partial(_declared_table, session, mode))
 
     def root(_: str) -> Table:
-        # The declared rights of an variant are those of the settings.
+        # The declared rights of a variant are those of the settings.
         return evolve(_declared_table(session, mode, MAIN), bounds=Bounds(depth=session.depth))
 
     # These are never started, even where rules ask for every agent: no agent has the name.
