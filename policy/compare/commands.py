@@ -32,7 +32,6 @@ from policy.compare.prefixes import in_quotes, prefixes
 from policy.compare.witness import Difference, Effects, signature, weakened
 from policy.core import expressions as re
 from policy.core.decision import Reason
-from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
 
@@ -68,7 +67,6 @@ class CommandPair(ToolPair):
         found = self._first(self.other_texts(text, chosen), wanted)
         if found is not None:
             yield found
-            return
         guides = self.guides(chosen)
         if any(p.exact for p in guides):
             return
@@ -87,8 +85,6 @@ class CommandPair(ToolPair):
         """Yield commands that the lines may match as they match *text*, and that need a rule."""
         named = text.replace(self.fresh, WORD)
         yield from (each + named for each in prefixes(self.shell))
-        another = (each + WORD for each in prefixes(self.shell))
-        yield from (each for each in another if self._decided(each, chosen))
         for other in self.filled(text, chosen):
             yield from (other, in_quotes(other), in_quotes(other, '"'))
 
@@ -101,10 +97,8 @@ class CommandPair(ToolPair):
 
     def is_by_lines_alone(self, text: str) -> bool:
         """Whether a command needs a rule, can be read and opens no file: lines alone decide it."""
-        found = self.asked(text)
         return not (
             any(runs(text, shell) for shell in self.shells)
-            or Reason.UNANALYSABLE in (found.before.reason, found.after.reason)
             or read_alike(text, self.shell).redirections
         )
 
@@ -114,7 +108,7 @@ class CommandPair(ToolPair):
 
     def left(self, effects: Collection[Effects]) -> Iterator[str]:
         """Yield the reasons why commands may have other changes than *effects*."""
-        return super().left(self.settled(effects)) if self.undecided else iter(())
+        return super().left(self.settled(effects))
 
     def in_words(self, found: Difference) -> Difference:
         """Return a difference by a command of readable words, if the same rules decide that."""
@@ -239,17 +233,13 @@ class _AutoAllowedPair(CommandPair):
     def other_texts(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
         """Yield a command that opens no file, since the files of *text* may hide a change."""
         texts = self.filled(text, chosen)
-        yield from islice((t for t in texts if not read_alike(t, self.shell).redirections), 1)
+        yield from islice(filter(self.is_by_lines_alone, texts), 1)
 
     def filled(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
-        """Yield auto-allowed commands that the same lines decide, then *text*."""
-        guides = self.guides(chosen)
-        yield from self._decided_of(self._likely(guides), chosen)
-        yield text
+        """Return auto-allowed commands that the same lines decide."""
+        del text
+        return self._decided_of(self._likely(self.guides(chosen)), chosen)
 
     def is_by_lines_alone(self, text: str) -> bool:
-        """Whether a command opens no file, or a list denies all files that are opened so."""
-        tools = {file.tool for file in read_alike(text, self.shell).redirections}
-        rows = [row for lookup in self.lookups for row, _ in lookup.rows]
-        outcomes = (row.opening(tool).constant for tool in tools for row in rows)
-        return not tools or any(one is not None and one.effect is Effect.DENY for one in outcomes)
+        """Whether a command opens no file."""
+        return not read_alike(text, self.shell).redirections

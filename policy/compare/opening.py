@@ -159,13 +159,13 @@ class _Openings:
         self, texts: Iterable[str], shown: set[Effects], wanted: Collection[Effects]
     ) -> Iterator[Difference]:
         """Yield a difference for each change not *shown* so far, until all *wanted* ones are."""
-        for text in texts if not shown.issuperset(wanted) else ():
+        for text in texts:
+            if shown.issuperset(wanted):
+                return
             found = self._pair.asked(text)
             if found.effects in CHANGES and found.effects not in shown:
                 shown |= weakened([found.effects])
                 yield found
-            if shown.issuperset(wanted):
-                return
 
     def _beside(self, file: Effects) -> set[Effects]:
         """Return the changes of commands that open a file with the effects *file*."""
@@ -208,7 +208,8 @@ class _Openings:
 def _runners(pair: CommandPair, granting: Iterable[Pattern], shell: Shell) -> Iterator[Pattern]:
     """Yield patterns that run a script: of a shell that some list allows, and of lines."""
     names = (name for view in pair.views for name in granted_shells([view], shell))
-    yield from (Pattern.text(f"{name} -c *") for name in islice(names, 1))
+    if name := next(names, ""):
+        yield Pattern.text(f"{name} -c *")
     for pattern in granting:
         words = start_of(pattern).split()
         if not pattern.exact and any(basename(word) in SHELLS for word in words):

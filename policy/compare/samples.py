@@ -286,8 +286,8 @@ class _ChangedLines:
     def _possible(self) -> frozenset[Effects]:
         """The changes from an effect that the first side may give to one that the other may."""
         possible = map(self._effects_of, self._pair.lookups, self._pair.sides)
-        changes = CHANGES.intersection(product(*possible))
-        return frozenset(each for each in changes if (each[0] < each[1]) in self._directions)
+        directed = (of_direction(widened=widened) for widened in self._directions)
+        return frozenset[Effects]().union(*directed).intersection(product(*possible))
 
     def _effects_of(self, lookup: Lookup, side: Iterable[int]) -> list[Effect]:
         """Return the effects that a side may give, from the strictest to the most lenient."""
@@ -319,7 +319,7 @@ class _ChangedLines:
             view, widened = views[number], number in sides[1]
             effect = view.effect(line)
             by_host = line == NO_MATCH or view.entries[line].reason in BY_DEFAULT
-            behind = effect is Effect.ALLOW and line > view.last_strict
+            behind = line > view.last_strict
             if by_host or not (behind or effect is Effect.DENY):
                 return {True, False}
             found.add(widened is behind)
@@ -355,7 +355,6 @@ class _Samples:
     def of(self, pattern: Pattern) -> Iterator[str]:
         """Yield frozen commands of which a line with *pattern* may match some text."""
         text, quiet = freeze(pattern, self._fresh), quiet_commands(self._shell)
-        yield text
         closed = (f"{WORD} ]", f"{WORD} ]]")  # as tests are: `[ -f x ]`
         yield from (freeze(pattern, each) for each in (*closed, *quiet))
         for prefix in prefixes(self._shell):
@@ -365,7 +364,6 @@ class _Samples:
             yield freeze(pattern, operand + words)
         for other, operand in product(self._others, _OPERANDS):
             yield freeze(other, operand + text)
-        yield from (freeze(other, f"'{text}'") for other in self._others)
 
     def _written(self, text: str) -> Iterator[str]:
         """Yield other forms of a command: quoted, escaped, joined, and in a script."""

@@ -16,10 +16,10 @@ from typing import Final
 
 from policy.commands.knowledge import Shell
 from policy.commands.reader import KEYWORDS
-from policy.commands.words import ASSIGNMENT, Word, WordPlace, is_assignment
+from policy.commands.words import Word, WordPlace, is_assignment
 from policy.compare.auto_allowed import ACTED_ON
 from policy.compare.commands import CommandPair
-from policy.compare.lists import Sides, View
+from policy.compare.lists import Sides, View, start_of
 from policy.compare.witness import CHANGES, Difference, Effects, stronger, weakened
 from policy.core.effect import Effect
 from policy.core.values import define, evolve, frozen
@@ -157,6 +157,9 @@ _UNKNOWN: Final = "-Q"
 _FIRST: Final = "-.,:0123456789abcdef"
 
 
+# A word that no wrapper takes for an option or an operand, unless it takes any.
+_ANY_WORD: Final = Word("q7z", "q7z")
+
 # How many words are tried that begin as in one line and end as in another.
 _JOINED: Final = 64
 
@@ -209,16 +212,16 @@ class Names:
         found = (_step(place, text, self._shell) for text in words)
         return [step for step in found if step is not None and (tries_unknown or step.place.sure)]
 
-    def beginning(self, place: WordPlace) -> tuple[_Spelling | None, bool]:
-        """Return how a program's name begins at *place*, and whether rules that allow match it.
+    def beginning(self, place: WordPlace) -> _Spelling | None:
+        """Return how a program's name begins at *place*.
 
         None where a wrapper takes any word there.
         """
-        word, letters = Word("q7z", "q7z"), (Word(letter, letter) for letter in _FIRST)
-        if place.after(word, self._shell).leads:
-            return None, False
+        if place.after(_ANY_WORD, self._shell).leads:
+            return None
+        letters = (Word(letter, letter) for letter in _FIRST)
         starts = (each.value for each in letters if place.after(each, self._shell).leads)
-        return _Spelling(operand_starts=frozenset(starts)), place.grants(word)
+        return _Spelling(operand_starts=frozenset(starts))
 
     def leading(self, patterns: Iterable[Pattern], fresh: str) -> Iterator[str]:
         """Yield the leading words that lines with these patterns distinguish.
@@ -255,23 +258,13 @@ class Names:
         yield from (word for word in words if ACTED_ON.isdisjoint(word) and word[0] != "=")
 
     def _tells_unknown(self, pattern: Pattern) -> bool:
-        """Whether *pattern* distinguishes options that a wrapper is not known to take."""
-        place: WordPlace | None = WordPlace()
-        sets = False
-        for text, before, behind in _pieces(pattern):
-            # Behind an assignment, options of a wrapper before it may follow.
-            if before or behind or place is None or (sets and text.startswith("-")):
-                place = None
-                if text.startswith("-") or (before and "-" in text):
-                    return True
-                continue
-            place = place.after(Word(text, text), self._shell)
-            if not place.leads:
-                return False
-            if not place.sure:
-                return True
-            sets = ASSIGNMENT.match(text) is not None
-        return False
+        """Whether *pattern* may distinguish options that a wrapper is not known to take."""
+        first, blank, _ = start_of(pattern).partition(" ")
+        if blank and not WordPlace().after(Word(first, first), self._shell).leads:
+            return False
+        return any(
+            text[0] == "-" or (before and "-" in text) for text, before, _ in _pieces(pattern)
+        )
 
 
 # A piece of a pattern between blanks, and whether a gap stands before and behind it.
@@ -330,7 +323,7 @@ class _At:
     known: frozenset[_ListedText]  # the texts that strict rules match
     ambiguous: frozenset[_ListedText] = frozenset()  # the texts that strict rules may match
     refused: bool = False  # no rule may allow the command
-    parted: bool = False  # a word must follow
+    parted: bool = True  # a word must follow
     program: _Spelling | None = None  # the program's letters, while it is the last word
     named: _ListedText | None = None  # the text from the program's name on, without its folder
     sure: bool = True  # strict rules surely match *named*
@@ -387,7 +380,7 @@ class SimpleSearch:
             wanted: the changes.
 
         """
-        first = self._one(_At(self._granted, _still_open([self._known]), parted=True))
+        first = self._one(_At(self._granted, _still_open([self._known])))
         places: deque[tuple[str, WordPlace, _At]] = deque([("", WordPlace(), first)])
         tried, ends = set[object](), set[_At]()
         programs: dict[_At, str] = {}
@@ -464,11 +457,13 @@ class SimpleSearch:
 
     def _begun(self, place: WordPlace, at: _At) -> _At | None:
         """Return the state in which a program begins at *place*; None if none may begin there."""
-        spelling, grants = self._names.beginning(place)
+        spelling = self._names.beginning(place)
         if spelling is None:
             return None
-        granted, refused = (self._granted, False) if grants else (at.granted, at.refused)
-        found = _At(granted, at.known, at.ambiguous, refused, parted=True, program=spelling)
+        granted, refused = at.granted, at.refused
+        if place.grants(_ANY_WORD):
+            granted, refused = self._granted, False
+        found = _At(granted, at.known, at.ambiguous, refused, program=spelling)
         if place.sure:
             return self._one(evolve(found, known=at.known | {self._known}))
         return self._one(evolve(found, ambiguous=at.ambiguous | {self._known}, sure=False))
@@ -497,7 +492,7 @@ class SimpleSearch:
     def _parted(self, at: _At) -> _At:
         """Return the state after a blank behind a word."""
         known, ambiguous = (_still_open(text.after(" ") for text in each) for each in at.texts)
-        return _At(at.granted.after(" "), known, ambiguous, at.refused, parted=True)
+        return _At(at.granted.after(" "), known, ambiguous, at.refused)
 
     def _effects(self, at: _At) -> Effects:
         """Return the effects that both sides give a command that ends in this state."""

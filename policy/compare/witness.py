@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice, permutations, product
+from itertools import chain, combinations, count, islice, permutations, product
 from pathlib import Path
 from typing import Final
 
@@ -95,7 +95,7 @@ class CallShape:
 
     @property
     def _free(self) -> str:
-        return next(name for name in (*_NAMES, *map(str, range(99))) if name not in self.named)
+        return next(name for name in chain(_NAMES, map(str, count())) if name not in self.named)
 
     @property
     def _frame(self) -> tuple[str, str]:
@@ -126,15 +126,12 @@ class CallShape:
 
         All such calls get the same decision, and so do calls that are too long.
         """
-        match self.argument:
-            case Argument(kind=ArgumentKind.TEXT, fields=()):
-                return None  # whatever it is called with is read
-            case Argument(kind=kind) if kind in _EMPTY_IF_UNREAD:
-                return None
-            case Argument(absent=None):
-                return {**self.parameters}
-            case argument:
-                return {argument.fields[0]: None, **self.parameters}
+        argument = self.argument
+        is_any = argument.kind is ArgumentKind.TEXT and not argument.fields
+        if is_any or argument.kind in _EMPTY_IF_UNREAD:
+            return None  # whatever it is called with is read
+        unread = {} if argument.absent is None else {argument.fields[0]: None}
+        return {**unread, **self.parameters}
 
 
 def _framed(before: str, after: str) -> Domain:
@@ -247,7 +244,7 @@ def _written(found: Difference) -> object:
 
 def of_direction(*, widened: bool) -> frozenset[Effects]:
     """Return the changes that grant more, or those that grant less."""
-    return frozenset((before, after) for before, after in CHANGES if (before < after) is widened)
+    return frozenset(combinations(sorted(Effect, reverse=not widened), 2))
 
 
 def weakened(changes: Iterable[Effects]) -> set[Effects]:

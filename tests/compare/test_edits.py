@@ -56,6 +56,14 @@ def test_an_edit_of_lists_that_are_met_is_told_by_its_changes(
     assert _changes(met(before), met(after)) == expected
 
 
+@pytest.mark.parametrize(("before", "after", "expected"), _rows("modes.txt"))
+def test_an_edit_of_agents_in_other_modes_is_told_by_its_changes(
+    before: str, after: str, expected: str
+) -> None:
+    sides = (reduce(and_, map(project_table, each.split("&"))) for each in (before, after))
+    assert _changes(*sides) == expected
+
+
 def _changes(*sides: Table) -> str:
     """Return what is told of two tables, each decision asked for again."""
     comparison = differences(*sides)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from policy.commands.knowledge import Files, Program, Programs
 from policy.compare.commands import CommandPair
-from policy.compare.opening import _openers, _redirected, opening_differences, reading
+from policy.compare.opening import (
+    _openers,
+    _Openings,
+    _redirected,
+    opening_differences,
+    reading,
+)
+from policy.compare.pair import OVERLAPS
 from policy.compare.witness import CHANGES, CallShape, Difference, Effects
 from policy.core import values
 from policy.core.effect import Effect
@@ -70,6 +79,18 @@ def test_a_redirection_opens_a_file_as_the_tool_of_its_direction() -> None:
 # --- the changes that commands show of a file ---------------------------------------------------
 
 
+def _opened(
+    before: Table, after: Table, tool: str, known: Iterable[Effects] = ()
+) -> tuple[CommandPair, list[tuple[str, Effects]]]:
+    """Return the comparison of commands, and what shows the change of a file `b`."""
+    lookups = before.lookup("Bash"), after.lookup("Bash")
+    pair = CommandPair("Bash", *lookups, CallShape(DIALECT, DIALECT.argument("Bash")))
+    call = {"file_path": f"{DIALECT.cwd}/b"}
+    file = Difference(tool, call, *(each.decide(tool, call) for each in (before, after)))
+    found = opening_differences(pair, {tool: [file]}, known)
+    return pair, [(str(each.call["command"]), each.effects) for each in found]
+
+
 def _shown(
     before: Table, after: Table, tool: str, path: str, known: set[Effects]
 ) -> list[tuple[str, Effects]]:
@@ -125,3 +146,65 @@ def test_of_lists_that_are_met_the_strictest_decides_an_unknown_file() -> None:
     changes = {effects for _, effects in _shown(before, after, "Read", "/b", set())}
     assert changes == {(ALLOW, ASK)}
     assert {e for _, e in _shown(before & asking, after & asking, "Read", "/b", set())} == changes
+
+
+def test_nothing_further_is_tried_where_each_change_of_a_file_is_shown() -> None:
+    rules = ["allow Bash(a *)", "ask Bash(b *)"]
+    pair, found = _opened(
+        table(*rules, "allow Read(b)"), table(*rules, "deny Read(b)"), "Read", {*CHANGES}
+    )
+    assert [effects for _, effects in found] == [(ALLOW, DENY)]
+    redirected = [text for text in pair.known if "<" in text]
+    assert redirected == ["q7z < b", "a < b"]  # the first shows nothing
+
+
+def test_lines_that_grant_are_completed_with_a_file_and_put_before_programs_that_open_it() -> None:
+    rules = [
+        *("deny Bash(rm *)", "ask Bash(b *)", "ask Bash(sudo *)", "allow Bash(a *)"),
+        *("allow Bash(cat *)", "allow Bash(xargs -0 *)"),
+    ]
+    pair = _opened(table(*rules), table(*rules), "Read")[0]
+    openings = _Openings(pair, values.evolve(_OPENING, programs=Programs(_CAT)))
+    granting = [str(each) for each in openings._granting]
+    granted = [text for text in granting if text.endswith(" *")]
+    assert granted == ["a *", "cat *", "xargs -0 *", "b *", "sudo *"]
+    assert [text for text in openings._with("Bash:read", "f") if "f" in text] == [
+        *("cat f", "cat q7z f", "cat f q7z", "a f", "cat f"),
+        *("xargs -0 f", "xargs -0 cat f", "xargs -0 cat q7z f", "xargs -0 cat f q7z"),
+        *("b f", "sudo f", "sudo cat f", "sudo cat q7z f", "sudo cat f q7z"),
+    ]
+    assert next(openings._with("Bash:write", "f")) in ("a", "a f")  # no program writes
+
+
+_CAT = {"cat": Program(reads=Files.ALL)}
+
+
+def test_each_program_is_tried_with_a_file_of_unknown_name() -> None:
+    pair = _opened(table("allow Bash(a *)"), table("allow Bash(a *)"), "Read")[0]
+    texts = [*_Openings(pair, _OPENING)._opening_unknown(())]
+    for name in ("put", "last", "cat", "need", "expr", "del", "git"):
+        assert any(f"{name} " in text and "$x" in text for text in texts), name
+    forms = {text.partition("put")[0] for text in texts if "put" in text}
+    assert forms == {"", "cd q7z && ", "((", "cd q7z & "}
+
+
+def test_a_file_that_more_lines_might_open_than_are_tried_is_not_compared_in_silence() -> None:
+    for number, why in ((199, []), (200, []), (201, [OVERLAPS])):
+        rules = [f"allow Bash(a{n})" for n in range(number)]
+        before, after = table(*rules, "allow Read(b)"), table(*rules, "deny Read(b)")
+        pair = _opened(before, after, "Read")[0]
+        assert not pair.why  # a redirection shows it
+        files = values.evolve(DIALECT.shell.files, input="")
+        openings = _Openings(pair, values.evolve(DIALECT.shell, files=files))
+        call = {"file_path": "b"}
+        was, now = (each.decide("Read", call) for each in (before, after))
+        assert list(openings.of("Read", Difference("Read", call, was, now), set())) == []
+        assert [*pair.why] == why
+
+
+@pytest.mark.parametrize("files", ["allow Read", "ask Read"])
+def test_a_list_that_is_met_restricts_an_unknown_file(files: str) -> None:
+    beside = table("allow Bash", "ask Read", default=ALLOW)
+    before, after = table("allow Bash", files), table("allow Bash", "deny Read")
+    pair = _opened(before & beside, after & beside, "Read")[0]
+    assert _Openings(pair, _OPENING)._of_unknown("Read") == {(ASK, DENY)}

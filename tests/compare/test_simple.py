@@ -228,3 +228,48 @@ def test_a_command_that_two_lists_decide_is_found_or_there_is_none(
     for text in filter(None, (found.text, command)):
         call = {"command": text.replace(lists.fresh, "q")}
         assert (before.decide("Bash", call).effect, after.decide("Bash", call).effect) == change
+
+
+@pytest.mark.parametrize(
+    ("rules", "denied", "command"),
+    [
+        # A rule that asks knows a program without its folder, and behind a wrapper.
+        (["ask Bash(z b)"], "*/z b", "/z b"),
+        (["ask Bash(z b)"], "sudo */z b", "sudo /z b"),
+        # Between words there is one blank, and none behind the last.
+        (["ask Bash(z  b)"], "z  b", None),
+        (["ask Bash(sudo  b)"], "sudo  b", None),
+    ],
+)
+def test_a_command_that_is_asked_for_is_found_by_any_of_its_texts(
+    rules: list[str], denied: str, command: str | None
+) -> None:
+    before = table(*rules)
+    after = before & table(f"deny Bash({denied})", default=Effect.ALLOW)
+    lists, change = _sides(before, after), (Effect.ASK, Effect.DENY)
+    found = SimpleSearch(lists, SHELL, Effect.ASK, Steps(400_000)).search({change})
+    assert found.exact
+    assert (found.text is None) is (command is None)
+    for text in filter(None, (found.text, command)):
+        call = {"command": text.replace(lists.fresh, "q")}
+        assert (before.decide("Bash", call).effect, after.decide("Bash", call).effect) == change
+
+
+@pytest.mark.parametrize("rules", [["deny Bash(* x)"], ["allow Bash(a *)", "ask Bash(z *)"]])
+def test_a_search_is_exact_just_where_its_steps_suffice(rules: list[str], monkeypatch) -> None:
+    lists = _sides(table(*rules), table(*rules, "allow Bash(git push*)"))
+    asked: list[object] = []
+    effects = SimpleSearch._effects
+    monkeypatch.setattr(
+        SimpleSearch, "_effects", lambda self, at: (asked.append(at), effects(self, at))[1]
+    )
+    change = {(Effect.ALLOW, Effect.DENY)} | {(Effect.ASK, Effect.DENY)}
+    enough = Steps(400_000)
+    assert SimpleSearch(lists, SHELL, Effect.ASK, enough).search(change) == SearchResult(None)
+    taken = 400_000 - enough.left
+    assert len(asked) == len({*asked})  # no state is looked at twice
+    found = SimpleSearch(lists, SHELL, Effect.ASK, Steps(taken)).search(change)
+    assert found == SearchResult(None)
+    for fewer in (taken - 1, taken // 2, 0):
+        found = SimpleSearch(lists, SHELL, Effect.ASK, Steps(fewer)).search(change)
+        assert found == SearchResult(None, exact=False)

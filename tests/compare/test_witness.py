@@ -12,11 +12,28 @@ from policy.analysis.attribution import EditEffect
 from policy.analysis.diff import Change, diff_workspaces
 from policy.cli.report.changes import change_rows
 from policy.cli.report.words import call_text
-from policy.compare.witness import CallShape, is_ordinary
+from policy.compare.tables import differences
+from policy.compare.witness import (
+    CHANGES,
+    CallShape,
+    Difference,
+    _commands,
+    _paths,
+    _texts,
+    is_ordinary,
+    of_direction,
+    ordinary,
+)
+from policy.core import values
+from policy.core.decision import Decision, Reason
+from policy.core.effect import Effect
 from policy.files.trees import Memory
 from policy.hosts.workspace import Workspace, load_tree
+from policy.patterns.pattern import Pattern
 from policy.tables.calls import Unreadable, argument_text
+from policy.tables.chain import Chain
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
+from tests.strategies import table
 
 # Rules before, rules after, and what shows the change: a row each.
 ROWS = [
@@ -75,6 +92,7 @@ def test_a_path_is_shown_as_people_type_it(path: str, typed: str) -> None:
 
 
 _KIND = ArgumentKind
+_CLAUDE = Chain.start("main", settings("").projects[0].enforced).table.use.parts[0].rules.dialect
 _DIALECT = Dialect("test", cwd="/w/a", home="/h")
 
 
@@ -140,3 +158,105 @@ def test_a_call_that_cannot_be_read_is_one_that_no_rule_is_asked_about(argument,
     if call is not None:
         with pytest.raises(Unreadable):
             argument_text(argument, _DIALECT, call)
+
+
+@pytest.mark.parametrize("was", Effect)
+@pytest.mark.parametrize("now", Effect)
+def test_a_difference_has_the_direction_of_its_effects(was: Effect, now: Effect) -> None:
+    found = Difference("Bash", {}, *(Decision(each, Reason.RULE) for each in (was, now)))
+    assert found.widened is (was < now)
+    if was is not now:
+        assert ((was, now) in of_direction(widened=True)) is (was < now)
+        assert ((was, now) in of_direction(widened=False)) is (was > now)
+        others = [each for each in CHANGES if found.is_like(each)]
+        assert set(others) == of_direction(widened=was < now)
+
+
+def test_the_first_hundred_differences_are_shown_by_calls_that_people_make() -> None:
+    sides = table("allow Bash(git *)"), table("allow Bash(git *)", "ask Bash(git push *)")
+    found = next(each for each in differences(*sides).differences if each.tool == "Bash")
+    made_up = values.evolve(found, call={"command": "git push q"})
+    look_up = [each.lookup for each in sides]
+    dialect = sides[0].use.parts[0].rules.dialect
+    shown = [each.call["command"] for each in ordinary([made_up] * 102, dialect, look_up)]
+    assert shown == ["git push origin main"] * 100 + ["git push q"] * 2
+
+
+def test_a_name_that_no_rule_names_is_free_however_many_rules_name() -> None:
+    taken = {"argument", "input", "text", "value", "content", *map(str, range(150))}
+    shape = CallShape(_DIALECT, Argument(_KIND.TEXT, ()), named=frozenset(taken))
+    assert shape.call("x") == {"150": "x"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "commands"),
+    [
+        ("npm test", ["npm test"]),
+        ("git push *", ["git push origin main", "git push --force", "git push", "git push build"]),
+        ("npm:*", ["npm install", "npm run build", "npm test", "npm", "npm build", "npm main"]),
+        ("sudo *", ["sudo apt install jq", "sudo", "sudo build", "sudo main", "sudo src/app.py"]),
+        ("* --force", ["git push --force", "npm --force", "git push --force", "make --force"]),
+        ("git * main", ["git push origin main", "git commit -m fix main"]),
+        ("docker run * bash", ["docker run alpine bash", "docker run build bash"]),
+        ("make*", ["make"]),
+        ("*", []),
+        ("* *", []),
+    ],
+)
+def test_a_pattern_is_completed_with_words_that_people_know(pattern, commands) -> None:
+    found = [*_commands(pattern)]
+    assert found[: len(commands)] == commands
+    assert bool(found) is bool(commands)
+    wanted = Pattern.text(pattern.replace(":*", " *"))
+    assert sum(wanted.matches(text) for text in found) >= len(commands) // 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "paths"),
+    [
+        (".env", [".env", ".env"]),
+        (".env*", [".env", ".envlocal"]),
+        ("src/**", ["src/app.py", "src/notes.txt", "src"]),
+        ("./x/*", ["x/app.py", "x/notes.txt", "x"]),
+        ("//etc/**", ["/etc/hosts", "/etc/notes.txt", "/etc", "etc/hosts", "etc/notes.txt", "etc"]),
+        ("~/.ssh/**", ["~/.ssh/id_rsa", "~/.ssh/notes.txt", "~/.ssh"]),
+        ("*.pem", ["key.pem"]),
+        ("**/*.ts", ["app.ts"]),
+        ("**", ["src/app.py", "src/notes.txt", "src"]),
+        ("a/*b", ["a/b", "a/appb"]),
+        ("/a", ["/a", "/a", "a", "a"]),
+        ("//*", ["/app.py", "/notes.txt", "/", "app.py", "notes.txt", ""]),
+    ],
+)
+def test_a_pattern_of_paths_is_completed_with_files_that_people_know(pattern, paths) -> None:
+    assert [*_paths(pattern)] == paths
+
+
+@pytest.mark.parametrize(
+    ("kind", "rules", "texts"),
+    [
+        ("COMMAND", ["Bash(npm test)"], ["npm test"]),
+        ("COMMAND", ["Read(.env)"], ["cat .env", "head .env", "git diff .env"]),
+        ("COMMAND", ["Read(/a)"], ["cat /a", "head /a", "git diff /a"]),
+        # One rule names the folder, and another the file in it.
+        ("PATH", ["Read(src/**)", "Read(*.pem)"], ["src/app.py", "src/notes.txt", "src", "key.pem", "src/key.pem", "/app.py"]),
+        ("URL", ["WebFetch(domain:*.a.com)"], ["https://api.a.com/"]),
+        ("URL", ["WebFetch(domain:*)"], ["https://example/"]),
+        ("TEXT", ["Task(a, b)"], ["a", "b"]),
+        ("TEXT", ["Task(a*)"], []),
+        ("TEXT", ["Task"], []),
+    ],
+)  # fmt: skip
+def test_a_call_is_tried_with_the_words_of_rules_first(kind, rules, texts) -> None:
+    found = [*_texts(_CLAUDE, ArgumentKind[kind], rules)]
+    assert found[: len(texts)] == texts
+    if kind == "COMMAND":  # and behind a program that starts it, or in quotes
+        assert ("time npm test" in found) is (rules == ["Bash(npm test)"])
+        assert ("echo 'npm test'" in found) is (rules == ["Bash(npm test)"])
+
+
+def test_a_text_that_is_no_object_is_an_argument() -> None:
+    shape = CallShape(_DIALECT, Argument(_KIND.JSON, ()))
+    assert shape.call('{"a":1}') == {"a": 1}
+    assert shape.call("[1]") == shape.call("[1]") == {"argument": "[1]"}
+    assert shape.call("{") == {"argument": "{"}
