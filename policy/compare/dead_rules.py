@@ -285,6 +285,7 @@ class RuleStanding:
             None where none is at hand.
         covering: returns the rules that each alone cover it.
         decides: returns whether calls depend on its effect in its place.
+        is_idle: whether its lists alone make it dead, whatever else the table has.
 
     """
 
@@ -295,6 +296,7 @@ class RuleStanding:
     without: Difference | None = None
     covering: Callable[[], Sequence[Because]] = tuple
     decides: Callable[[], bool] = bool
+    is_idle: bool = False
 
     @cached_property
     def what(self) -> str:
@@ -359,12 +361,12 @@ class Trials:
         called = self._one_text(rule)
         if called is not None:
             return RuleStanding(rule.because, is_live=True, witness=called)
-        covering = partial(self.covering, rule)
+        dead = RuleStanding(rule.because, is_live=False, covering=partial(self.covering, rule))
         if self._is_idle(rule):
-            return RuleStanding(rule.because, is_live=False, covering=covering)
-        decides = cache(partial(self._decides, rule))
+            return evolve(dead, is_idle=True)
+        dead = evolve(dead, decides=cache(partial(self._decides, rule)))
         if self._is_idle(rule, later=True):
-            return RuleStanding(rule.because, is_live=False, covering=covering, decides=decides)
+            return evolve(dead, is_idle=True)
         if self._effort.left <= 0:
             return RuleStanding(rule.because, is_live=None, why=(_TOO_MANY,))
         sides = self._sides(rule, None)
@@ -376,7 +378,7 @@ class Trials:
             return RuleStanding(rule.because, is_live=True, witness=(found.tool, found.call))
         if not without.exact:
             return RuleStanding(rule.because, is_live=None, why=without.why)
-        return RuleStanding(rule.because, False, None, (), one, covering, decides)  # noqa: FBT003
+        return evolve(dead, without=one)
 
     # --- one text
 

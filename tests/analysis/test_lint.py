@@ -397,6 +397,39 @@ def test_a_rule_that_was_not_tried_in_every_table_is_not_called_dead() -> None:
         assert found <= {"rules-not-compared"}, most
 
 
+CHILDREN = {
+    ".claude/agents/planner.md": "---\nname: planner\ndescription: x\npermissionMode: plan\n---\n",
+    ".claude/agents/free.md": "---\nname: free\ndescription: x\npermissionMode: auto\n"
+    "tools: Read, Read, Bash, Agent(planner)\n---\n",
+}
+
+
+@pytest.mark.parametrize("main_agent", ["", "free"])
+def test_behind_a_start_no_rule_matters_that_no_start_and_no_agent_needs(main_agent: str) -> None:
+    lists = {
+        "allow": ["Bash(git *)", "Bash(git log *)", "Bash(ls *)", "Read(src/**)", "WebFetch"],
+        "deny": ["Bash(rm *)", "Bash(rm -r *)", "Edit(.env)"],
+        "ask": ["Bash(git log *)", "Edit(.claude/**)"],
+    }
+    text = json.dumps({"permissions": lists} | ({"agent": main_agent} if main_agent else {}))
+    tree = Memory({".claude/settings.json": text, **CHILDREN})
+    (project,) = load_tree(tree).projects
+    needed: list[set[object]] = [set(), set()]
+    for each in (project, *project.modes.values()):
+        positions, tried = Positions(each, tree.source), TriedRules()
+        agents = [agent.declared for agent in each.agents.values()]
+        starts = [each.enforced.start(agent).table for agent in each.starts]
+        chains = [chain.table for chain in positions.chains]
+        for found, tables in zip(needed, ([*agents, *starts], chains), strict=True):
+            for table in tables:
+                standings = tried.standings(table, {*tried.marks(table)}, Effort())
+                live = {mark for mark, one in standings.items() if one.is_live is not False}
+                spans = {mark: positions.span(*mark) for mark in live}
+                found |= {mark for mark, span in spans.items() if span and mark[1] in span.text}
+    assert needed[1] <= needed[0]
+    assert len(needed[1]) > 5
+
+
 def test_rules_that_the_host_itself_has_are_not_said_to_be_open() -> None:
     files = settings(allow=["Bash(make *)"])
     tree = Memory(files)

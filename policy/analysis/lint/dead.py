@@ -51,11 +51,13 @@ class TriedRules:
         self._contents: dict[object, tuple[int, Mapping[Place | None, int], bool]] = {}
         self._numbers: dict[object, int] = {}
 
-    def marks(self, table: Table, among: set[Mark] | None = None) -> set[Mark]:
-        """Return the rules in files that a table has lines of, of all or *among* some."""
-        sets = (part.rules.interned for part in table.use.parts)
-        found = (written_lines(rules, self._compared).keys() for rules in sets)
-        return set[Mark]().union(*(some if among is None else some & among for some in found))
+    def marks(self, table: Table) -> dict[Mark, tuple[int, ...]]:
+        """Return the rules in files of a table, each with the identities of its rule sets."""
+        found: dict[Mark, tuple[int, ...]] = {}
+        for rules in dict.fromkeys(part.rules.interned for part in table.use.parts):
+            for mark in written_lines(rules, self._compared):
+                found[mark] = (*found.get(mark, ()), id(rules))
+        return found
 
     def standings(self, table: Table, marks: set[Mark], effort: Effort) -> dict[Mark, RuleStanding]:
         """Return the standing of some rules of a table, such as live or shadowed."""
@@ -70,7 +72,8 @@ class TriedRules:
                 tried.append(self._standing(trials, rule))
                 if tried[-1].is_live:
                     break
-            found[mark] = min(tried, key=lambda one: _COUNTS.index(one.is_live))
+            first = min(tried, key=lambda one: _COUNTS.index(one.is_live))
+            found[mark] = evolve(first, is_idle=all(one.is_idle for one in tried))
         return found
 
     def _standing(self, trials: Trials, rule: RuleInTable) -> RuleStanding:
@@ -140,10 +143,13 @@ class _Trials:
         self.found: dict[Mark, list[RuleStanding]] = {}
         self.open: dict[Mark, tuple[str, ...]] = {}  # where that is not known, and why
         self.live: set[Mark] = set()  # those that some call of some table needs
+        # Rules that the lists of these rule sets alone make dead, in each table that has them.
+        self._idle: set[tuple[Mark, tuple[int, ...]]] = set()
 
-    def take(self, table: Table, marks: set[Mark]) -> set[Mark]:
-        """Try some rules of a table, and return those that decide a call in it."""
-        marks = self.tried.marks(table, marks)
+    def take(self, table: Table, among: set[Mark]) -> set[Mark]:
+        """Try the rules of a table that are *among* some; return those that decide a call in it."""
+        lists = self.tried.marks(table)
+        marks = {mark for mark in lists.keys() & among if (mark, lists[mark]) not in self._idle}
         if not marks:
             return set()
         if self.most is not None and len(self.found.keys() | marks) > self.most:
@@ -152,6 +158,8 @@ class _Trials:
         live = set()
         for mark, standing in self.tried.standings(table, marks, self.effort).items():
             self.found.setdefault(mark, []).append(standing)
+            if standing.is_idle:
+                self._idle.add((mark, lists[mark]))
             if standing.is_live is None:
                 self.open[mark] = standing.why
             elif standing.is_live:
@@ -176,9 +184,8 @@ def dead_rule_findings(
     trials = _Trials(tried or TriedRules(), most, Effort())
     first = _tables(positions, chains=False)
     for table in steps(first.values(), "looking for rules that decide nothing"):
-        trials.take(
-            table, trials.tried.marks(table) - trials.live
-        )  # one call of one table is enough
+        # One call of one table is enough.
+        trials.take(table, trials.tried.marks(table).keys() - trials.live)
     dead = {mark for mark, some in trials.dead.items() if _is_reported(positions, some)}
     for key, table in _tables(positions, chains=True).items() if dead else ():
         if key not in first:
@@ -202,12 +209,15 @@ def dead_rule_findings(
 
 
 def _of_other_modes(positions: Positions, trials: _Trials, dead: set[Mark]) -> Iterator[Finding]:
-    """Try *dead* rules in each other permission mode; yield those that decide a call in one."""
+    """Try *dead* rules in each other permission mode; yield those that decide a call in one.
+
+    They are tried in the tables of the agents themselves and where chains start: behind these, a
+    host bounds an agent by the same lists of settings, in a mode of its own, and by fewer tools.
+    """
     rules = {mark: trials.found[mark][0].rule for mark in dead}
     needed: dict[Mark, dict[str, None]] = {}
     for project in positions.project.modes.values() if dead else ():
-        mode = Positions(project, positions.source)
-        for table in _tables(mode, chains=True).values():
+        for table in _tables(Positions(project, positions.source), chains=False).values():
             for mark in trials.take(table, dead):
                 needed.setdefault(mark, {})[project.mode] = None
     for mark, modes in needed.items():
@@ -234,7 +244,7 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
     by: dict[Mark, Chain] = {}
     below = [chain for chain in positions.chains if granting and len(chain.names) > 1]
     for chain in steps(below, "looking for rules that are not handed on"):
-        by = dict.fromkeys(alone.tried.marks(chain.table, granting), chain) | by
+        by = dict.fromkeys(alone.tried.marks(chain.table).keys() & granting, chain) | by
         chains.take(chain.table, granting)
     for mark, standings in chains.dead.items():
         if _is_reported(positions, standings):

@@ -97,7 +97,6 @@ class SpawnContext:
     orchestrator_name: str | None = None  # named in its prompt
     orchestrator_role: str | None = None  # reports show it after the name
     parent_provider_name: str | None = None
-    parent_messages: tuple[str, ...] = ()  # not used
     parent_cancel: bool = False  # whether it ends with its parent
 
     @property
