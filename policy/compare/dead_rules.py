@@ -285,7 +285,6 @@ class RuleStanding:
             None where none is at hand.
         covering: returns the rules that each alone cover it.
         decides: returns whether calls depend on its effect in its place.
-        is_idle: whether its lists alone make it dead, whatever else the table has.
 
     """
 
@@ -296,7 +295,6 @@ class RuleStanding:
     without: Difference | None = None
     covering: Callable[[], Sequence[Because]] = tuple
     decides: Callable[[], bool] = bool
-    is_idle: bool = False
 
     @cached_property
     def what(self) -> str:
@@ -363,10 +361,10 @@ class Trials:
             return RuleStanding(rule.because, is_live=True, witness=called)
         dead = RuleStanding(rule.because, is_live=False, covering=partial(self.covering, rule))
         if self._is_idle(rule):
-            return evolve(dead, is_idle=True)
+            return dead
         dead = evolve(dead, decides=cache(partial(self._decides, rule)))
         if self._is_idle(rule, later=True):
-            return evolve(dead, is_idle=True)
+            return dead
         if self._effort.left <= 0:
             return RuleStanding(rule.because, is_live=None, why=(_TOO_MANY,))
         sides = self._sides(rule, None)

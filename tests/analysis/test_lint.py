@@ -20,7 +20,7 @@ from policy.cli import main
 from policy.cli.report.terminal import PageLayout, terminal
 from policy.cli.report.words import finding_lines
 from policy.compare import compare
-from policy.compare.dead_rules import Effort, written_rules
+from policy.compare.dead_rules import Effort, Mark, written_rules
 from policy.core import values
 from policy.core.errors import PolicyError
 from policy.core.finding import Finding, Severity
@@ -28,7 +28,7 @@ from policy.core.source import Edit, Source
 from policy.files.trees import Memory
 from policy.hosts.workspace import load_tree
 from policy.patterns.pattern import Pattern
-from policy.tables.table import Table
+from policy.tables.table import Ceiling, Table
 from tests.standings import shadowing
 
 PYTHON_AND_ENV = "root m\nagent m {{\n    allow Read, {allow}\n    deny  {deny}\n}}\n"
@@ -405,29 +405,38 @@ CHILDREN = {
 
 
 @pytest.mark.parametrize("main_agent", ["", "free"])
-def test_behind_a_start_no_rule_matters_that_no_start_and_no_agent_needs(main_agent: str) -> None:
+def test_a_rule_that_its_own_lists_make_dead_in_all_modes_decides_in_no_chain(
+    main_agent: str,
+) -> None:
     lists = {
         "allow": ["Bash(git *)", "Bash(git log *)", "Bash(ls *)", "Read(src/**)", "WebFetch"],
         "deny": ["Bash(rm *)", "Bash(rm -r *)", "Edit(.env)"],
-        "ask": ["Bash(git log *)", "Edit(.claude/**)"],
+        "ask": ["Bash(git log *)", "Edit(.claude/**)", "Bash(git log -p *)"],
     }
     text = json.dumps({"permissions": lists} | ({"agent": main_agent} if main_agent else {}))
     tree = Memory({".claude/settings.json": text, **CHILDREN})
     (project,) = load_tree(tree).projects
-    needed: list[set[object]] = [set(), set()]
+    written: set[Mark] = set()
+    alone: set[Mark] = set()  # those that decide a call of their own lists
+    live: set[Mark] = set()  # those that decide a call of a chain
     for each in (project, *project.modes.values()):
-        positions, tried = Positions(each, tree.source), TriedRules()
-        agents = [agent.declared for agent in each.agents.values()]
-        starts = [each.enforced.start(agent).table for agent in each.starts]
-        chains = [chain.table for chain in positions.chains]
-        for found, tables in zip(needed, ([*agents, *starts], chains), strict=True):
-            for table in tables:
-                standings = tried.standings(table, {*tried.marks(table)}, Effort())
-                live = {mark for mark, one in standings.items() if one.is_live is not False}
-                spans = {mark: positions.span(*mark) for mark in live}
-                found |= {mark for mark, span in spans.items() if span and mark[1] in span.text}
-    assert needed[1] <= needed[0]
-    assert len(needed[1]) > 5
+        positions, tried = Positions(each, tree.readable), TriedRules()
+        for start in each.starts:
+            table = each.enforced.start(start).table
+            by_lists = [Table(Ceiling.of([part])) for part in table.use.parts]
+            written |= tried.marks(table).keys()
+            alone |= needed(tried, [*by_lists, *(one.declared for one in each.agents.values())])
+        live |= needed(tried, [chain.table for chain in positions.chains])
+    written = {mark for mark in written if mark[0] and mark[0].file == ".claude/settings.json"}
+    assert not live & written - alone
+    assert len(live & written) > 5
+    covered = {"Bash(git log *)", "Bash(git log -p *)", "Bash(rm -r *)", "Read(src/**)"}
+    assert {rule for _, rule in written - alone} == covered
+
+
+def needed(tried: TriedRules, tables: list[Table]) -> set[Mark]:
+    found = [tried.standings(table, {*tried.marks(table)}, Effort()) for table in tables]
+    return {mark for some in found for mark, one in some.items() if one.is_live is not False}
 
 
 def test_rules_that_the_host_itself_has_are_not_said_to_be_open() -> None:

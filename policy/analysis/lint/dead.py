@@ -72,8 +72,7 @@ class TriedRules:
                 tried.append(self._standing(trials, rule))
                 if tried[-1].is_live:
                     break
-            first = min(tried, key=lambda one: _COUNTS.index(one.is_live))
-            found[mark] = evolve(first, is_idle=all(one.is_idle for one in tried))
+            found[mark] = min(tried, key=lambda one: _COUNTS.index(one.is_live))
         return found
 
     def _standing(self, trials: Trials, rule: RuleInTable) -> RuleStanding:
@@ -143,7 +142,7 @@ class _Trials:
         self.found: dict[Mark, list[RuleStanding]] = {}
         self.open: dict[Mark, tuple[str, ...]] = {}  # where that is not known, and why
         self.live: set[Mark] = set()  # those that some call of some table needs
-        # Rules that the lists of these rule sets alone make dead, in each table that has them.
+        # Rules that are dead where these rule sets alone apply, and so in each table with them.
         self._idle: set[tuple[Mark, tuple[int, ...]]] = set()
 
     def take(self, table: Table, among: set[Mark]) -> set[Mark]:
@@ -158,14 +157,34 @@ class _Trials:
         live = set()
         for mark, standing in self.tried.standings(table, marks, self.effort).items():
             self.found.setdefault(mark, []).append(standing)
-            if standing.is_idle:
-                self._idle.add((mark, lists[mark]))
             if standing.is_live is None:
                 self.open[mark] = standing.why
             elif standing.is_live:
                 live.add(mark)
         self.live |= live
         return live
+
+    def not_alone(self, tables: Iterable[Table], among: set[Mark]) -> set[Mark]:
+        """Return those of *among* that are not dead where only the rule sets that have them apply.
+
+        The others are dead in each table with these rule sets: a meet with more changes nothing.
+        """
+        left = set()
+        for table in tables:
+            together: dict[tuple[int, ...], set[Mark]] = {}
+            for mark, sets in self.tried.marks(table).items():
+                if mark in among and (mark, sets) not in self._idle:
+                    together.setdefault(sets, set()).add(mark)
+            for sets, marks in together.items():
+                own = (part for part in table.use.parts if id(part.rules.interned) in sets)
+                found = self.tried.standings(Table(Ceiling.of(own)), marks, self.effort)
+                for mark, standing in found.items():
+                    if standing.is_live is False:
+                        self.found[mark].append(standing)
+                        self._idle.add((mark, sets))
+                    else:
+                        left.add(mark)
+        return left
 
     @property
     def dead(self) -> dict[Mark, list[RuleStanding]]:
@@ -187,6 +206,7 @@ def dead_rule_findings(
         # One call of one table is enough.
         trials.take(table, trials.tried.marks(table).keys() - trials.live)
     dead = {mark for mark, some in trials.dead.items() if _is_reported(positions, some)}
+    trials.not_alone(first.values(), dead)  # so that these are not tried again
     for key, table in _tables(positions, chains=True).items() if dead else ():
         if key not in first:
             trials.take(table, dead)
@@ -211,14 +231,16 @@ def dead_rule_findings(
 def _of_other_modes(positions: Positions, trials: _Trials, dead: set[Mark]) -> Iterator[Finding]:
     """Try *dead* rules in each other permission mode; yield those that decide a call in one.
 
-    They are tried in the tables of the agents themselves and where chains start: behind these, a
-    host bounds an agent by the same lists of settings, in a mode of its own, and by fewer tools.
+    Chains matter only to rules that are not dead in their own lists alone: behind its start, a
+    chain has the lists of an agent and those of settings in some mode, as the starts have them.
     """
     rules = {mark: trials.found[mark][0].rule for mark in dead}
     needed: dict[Mark, dict[str, None]] = {}
     for project in positions.project.modes.values() if dead else ():
-        for table in _tables(Positions(project, positions.source), chains=False).values():
-            for mark in trials.take(table, dead):
+        mode = Positions(project, positions.source)
+        left = trials.not_alone(_tables(mode, chains=False).values(), dead)
+        for table in _tables(mode, chains=True).values() if left else ():
+            for mark in trials.take(table, left):
                 needed.setdefault(mark, {})[project.mode] = None
     for mark, modes in needed.items():
         others = ", ".join(f"`{mode}`" for mode in modes if mode)
