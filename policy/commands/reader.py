@@ -156,15 +156,12 @@ def is_bare(text: str, shell: Shell) -> bool:
     )
 
 
+_HALF: Final = re.compile("[\ud800-\udfff]")
+
+
 def has_half(text: str) -> bool:
     """Return whether *text* has a lone surrogate (half a character), which no program can get."""
-    if text.isascii():
-        return False
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+    return not text.isascii() and _HALF.search(text) is not None
 
 
 # --- readers -----------------------------------------------------------------------------------

@@ -223,7 +223,7 @@ class Names:
         starts = (each.value for each in letters if place.after(each, self._shell).leads)
         return _Spelling(operand_starts=frozenset(starts))
 
-    def leading(self, patterns: Iterable[Pattern], fresh: str) -> Iterator[str]:
+    def leading(self, patterns: Collection[Pattern], fresh: str) -> Iterator[str]:
         """Yield the leading words that lines with these patterns distinguish.
 
         Args:
@@ -231,7 +231,6 @@ class Names:
             fresh: a character that none of them names.
 
         """
-        patterns = {*patterns}
         pieces = {piece for each in patterns for piece in _pieces(each)}
         words: dict[str, None] = dict.fromkeys((*_LEADING, fresh))
         if any(self._tells_unknown(each) for each in patterns):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from policy.compare.commands import CommandPair, auto_allowed_differences
+from policy.compare.commands import CommandPair, _AutoAllowedPair, auto_allowed_differences
 from policy.compare.pair import OPAQUE
-from policy.compare.witness import CHANGES, CallShape
+from policy.compare.witness import CHANGES, CallShape, Difference
+from policy.core.decision import Because, Decision, Reason
 from policy.core.effect import Effect
+from policy.hosts.claude.dialect import _EDITING_SHELL, _SHELL
 from policy.hosts.notation.semantics import DIALECT
 from policy.patterns.automaton import NO_MATCH
 from policy.tables.table import Table
@@ -121,3 +123,92 @@ def test_lines_of_plain_words_are_searched_where_no_text_showed_their_change(rul
     text = rule.replace("*", pair.fresh)
     assert list(pair.otherwise(text, {view: line}, (DENY, ALLOW))) == []
     assert pair.unshown == kept
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "undecided"),
+    [
+        ("ls *", "ls {}", True),  # it runs without the rule
+        ("npm *", "npm {}", False),
+        ("npm * > x", "npm {} > x", True),  # it opens a file
+    ],
+)
+def test_a_change_is_undecided_where_more_than_lines_decides_each_text(
+    rule: str, text: str, undecided: bool
+) -> None:
+    pair = _of_claude("deny Bash(rm *)", f"deny Bash(rm *) allow Bash({rule})")
+    view, line = _line(pair, rule)
+    change = (DENY, ALLOW)  # which no text shows
+    assert list(pair.otherwise(text.format(pair.fresh), {view: line}, change)) == []
+    assert pair.undecided == dict.fromkeys([(OPAQUE, change)] if undecided else [])
+
+
+def _line(pair: CommandPair, rule: str) -> tuple[int, int]:
+    return next(
+        (number, line)
+        for number, view in enumerate(pair.views)
+        for line, pattern in enumerate(view.patterns)
+        if str(pattern) == rule
+    )
+
+
+def test_a_keyword_in_one_of_several_lists_is_no_program() -> None:
+    lists = table("allow Bash(if *)") & table("allow Bash(* x)")
+    pair = _pair(lists, lists & table("deny Bash(q)", default=ALLOW))
+    chosen = dict([_line(pair, "if *"), _line(pair, "* x")])
+    assert list(pair.otherwise(f"if {pair.fresh} x", chosen, (ALLOW, DENY))) == []
+    assert pair.unshown == set()
+
+
+@pytest.mark.parametrize(
+    ("effect", "reason", "rule", "by_rules"),
+    [
+        (ALLOW, Reason.RULE, "Bash(a *)", True),
+        (DENY, Reason.RULE, "Bash(a *)", False),  # as wanted
+        (ALLOW, Reason.DEFAULT, "Bash(a *)", False),
+        (ALLOW, Reason.RULE, "Read(x)", False),  # about files
+    ],
+)
+def test_another_text_is_by_rules_where_one_for_commands_decides_it(
+    effect: Effect, reason: Reason, rule: str, by_rules: bool
+) -> None:
+    pair = _pair(table("allow Bash(a *)", "allow Read(x)"), table("allow Read(x)"))
+    name = next(e.rule for e in pair.views[0].entries) if rule == "Bash(a *)" else rule
+    decision = Decision(effect, reason, (Because(name, effect, "main"),))
+    found = Difference("Bash", {}, decision, Decision(ASK, Reason.DEFAULT))
+    assert pair._is_by_rules(found, (DENY, ASK)) is by_rules
+    turned = Difference("Bash", {}, found.after, found.before)
+    assert pair._is_by_rules(turned, (ASK, DENY)) is by_rules
+
+
+# --- several shells
+
+
+@pytest.mark.parametrize(
+    ("running", "others", "held"),
+    [
+        ((_SHELL,), (), {"ls"}),
+        ((_EDITING_SHELL,), (), {"ls", "mkdir x"}),
+        ((_SHELL, _EDITING_SHELL), (), {"ls"}),
+        ((_EDITING_SHELL,), (_SHELL,), {"mkdir x"}),
+        ((_SHELL,), (_EDITING_SHELL,), set()),
+    ],
+)
+def test_commands_are_compared_that_all_shells_run_and_no_others(running, others, held) -> None:
+    pair = _AutoAllowedPair(_of_claude("allow Bash(a)", "allow Bash(b)"), running, others)
+    assert {text for text in ("ls", "mkdir x", "npm x") if pair.holds(text)} == held
+
+
+def test_an_auto_allowed_command_is_found_that_lines_decide_or_it_is_undecided() -> None:
+    rules = "deny Bash(git status *) deny Bash(ls -l)"
+    base = _of_claude(rules, f"{rules} ask Bash(cat *) ask Bash(* --) ask Bash(npm *)")
+    for rule, text in (("cat *", "cat q7z"), ("ls -l", "ls -l"), ("npm *", None)):
+        pair = _AutoAllowedPair(base, base.shells, ())
+        pair.undecided = {}
+        assert pair._text(dict([_line(pair, rule)])) == text
+        assert not pair.undecided  # where none may run there is none
+    pair = _AutoAllowedPair(base, base.shells, ())
+    pair.undecided = {}
+    chosen = dict([_line(pair, "cat *"), _line(pair, "git status *")])
+    assert pair._text(chosen) is None
+    assert pair.undecided

@@ -10,6 +10,7 @@ from operator import and_
 import pytest
 
 from policy.compare import samples
+from policy.compare.auto_allowed import runs
 from policy.compare.commands import CommandPair
 from policy.compare.samples import SAMPLED, _ChangedLines, _Samples, sampled_differences
 from policy.compare.simple import Steps
@@ -20,6 +21,7 @@ from policy.patterns.automaton import NO_MATCH
 from policy.patterns.pattern import Pattern
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
+from tests.compare.test_commands import _of_claude
 from tests.strategies import table
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
@@ -232,3 +234,36 @@ def test_a_default_takes_what_lines_of_the_other_side_match_by_another_text(
 
 def _shown(changes: frozenset[tuple[Effect, Effect]]) -> str:
     return " ".join(sorted(f"{was.value}>{now.value}" for was, now in changes))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown", "more"),
+    [
+        # A command of two that a rule denies: it is asked for, or part of it is allowed.
+        ("", "deny Bash(a && *)", "", "ask>deny"),
+        ("deny Bash(a && *)", "", "", "deny>ask"),
+        ("", "deny Bash(a) deny Bash(* | b)", "", "ask>deny"),
+        ("allow Bash(x)", "deny Bash(a && *) allow Bash(x)", "allow>ask", "ask>deny allow>deny"),
+        ("deny Bash(a && *)", "deny Bash(a && *) allow Bash(x)", "", "ask>deny deny>ask"),
+        ("", "deny Bash(a)", "", ""),
+        ("", "ask Bash(a && *)", "", ""),
+        ("deny Bash(a && *)", "deny Bash(a && *)", "", ""),
+    ],
+)
+def test_a_rule_that_denies_several_commands_may_deny_what_is_not_allowed(
+    before, after, shown, more
+) -> None:
+    pair = _of_claude(before, after)
+    possible = _ChangedLines(pair)._possible
+    found = _ChangedLines(pair).of_wholes(_changes(shown)) - _changes(shown)
+    assert found == _changes(more) & possible
+    assert _ChangedLines(_pair(_rules("deny a && b"), _rules())).of_wholes(()) == set()
+
+
+def test_behind_the_words_of_a_line_some_command_of_each_line_is_tried() -> None:
+    pair = _of_claude("allow Bash(git log *)", "allow Bash(git log *) ask Bash(npm *)")
+    behind = [*_Samples(pair, pair.shell)._behind]
+    runs_too, *rest = behind
+    assert runs(runs_too, pair.shell)
+    assert any(text.startswith("git log ") and runs(text, pair.shell) for text in rest)
+    assert f"git log {pair.fresh}" in rest

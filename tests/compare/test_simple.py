@@ -11,7 +11,7 @@ import pytest
 
 from policy.compare.auto_allowed import ACTED_ON
 from policy.compare.lists import ListSide, Sides, View
-from policy.compare.simple import SimpleSearch, Steps
+from policy.compare.simple import Names, SimpleSearch, Steps
 from policy.compare.tables import differences
 from policy.compare.witness import CHANGES, weakened
 from policy.core.effect import Effect
@@ -263,10 +263,25 @@ def test_a_search_is_exact_just_where_its_steps_suffice(rules: list[str], monkey
     monkeypatch.setattr(
         SimpleSearch, "_effects", lambda self, at: (asked.append(at), effects(self, at))[1]
     )
+    tried = 0
+    steps, letters = Names.steps, SimpleSearch._letters
+
+    def counted(method):
+        def called(*given: object) -> object:
+            nonlocal tried
+            found = method(*given)
+            tried += len(found)
+            return found
+
+        return called
+
+    monkeypatch.setattr(Names, "steps", counted(steps))
+    monkeypatch.setattr(SimpleSearch, "_letters", counted(letters))
     change = {(Effect.ALLOW, Effect.DENY)} | {(Effect.ASK, Effect.DENY)}
     enough = Steps(400_000)
     assert SimpleSearch(lists, SHELL, Effect.ASK, enough).search(change) == SearchResult(None)
     taken = 400_000 - enough.left
+    assert taken == tried  # each word and each letter is a step
     assert len(asked) == len({*asked})  # no state is looked at twice
     found = SimpleSearch(lists, SHELL, Effect.ASK, Steps(taken)).search(change)
     assert found == SearchResult(None)
