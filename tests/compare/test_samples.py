@@ -15,6 +15,7 @@ from policy.compare.commands import CommandPair
 from policy.compare.samples import SAMPLED, _ChangedLines, _Samples, sampled_differences
 from policy.compare.simple import Steps
 from policy.compare.witness import CallShape
+from policy.core.decision import Reason
 from policy.core.effect import Effect
 from policy.hosts.notation.semantics import DIALECT
 from policy.patterns.automaton import NO_MATCH
@@ -104,8 +105,7 @@ def _rules(*lines: str, default: Effect = DENY) -> Table:
     """Return lists of lines such as ``allow a *`` in this order, `&` between lists that are met."""
     made = []
     for each in " | ".join(lines).split(" | & | "):
-        said = (line.split(" ", 1) for line in filter(None, each.split(" | ")))
-        entries = tuple(Entry("Bash", Effect(e), Pattern.text(text), rule=text) for e, text in said)
+        entries = tuple(_entry(line) for line in each.split(" | ") if line)
         made.append(Table.of(RuleSet(entries, default, DIALECT)))
     return reduce(and_, made)
 
@@ -267,3 +267,53 @@ def test_behind_the_words_of_a_line_some_command_of_each_line_is_tried() -> None
     assert runs(runs_too, pair.shell)
     assert "git log q7z" in rest
     assert f"git log {pair.fresh}" in rest
+
+
+def _by_host(effect: Effect, text: str) -> Entry:
+    return Entry("Bash", effect, Pattern.text(text), reason=Reason.DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("lines", "strict", "most"),
+    [
+        # One line decides all commands of the strict line, by whichever text.
+        (["ask *", "allow sudo *"], "deny rm *", ASK),
+        (["deny *", "allow sudo *"], "deny rm *", DENY),
+        (["ask *", "allow sudo *"], "ask rm *", ASK),
+        # A line of the host does not, where a rule grants the whole command.
+        ([_by_host(ASK, "*"), "allow sudo *"], "deny rm *", ALLOW),
+        ([_by_host(ASK, "*"), "allow git *"], "deny rm *", ASK),
+        ([_by_host(DENY, "*"), "allow git *"], "deny rm *", DENY),
+        # None decides all of them: what wrappers, and lines that ask, grant behind other words.
+        (["allow git *"], "deny rm *", DENY),
+        (["allow git *", "ask npm *"], "deny rm *", ASK),
+        (["allow timeout *"], "deny rm *", ALLOW),
+        # The words of the strict line may be a wrapper, or any words.
+        (["allow git *"], "deny timeout *", ALLOW),
+        (["ask git *"], "deny timeout *", ASK),
+        (["allow git *"], "deny * x", ALLOW),
+        (["allow git *"], "deny a * x", ALLOW),
+        (["allow git *"], "deny a x", DENY),
+    ],
+)
+def test_a_list_grants_so_much_where_a_strict_line_matches_by_another_text(
+    lines, strict, most
+) -> None:
+    effect, text = strict.split(" ", 1)
+    given = [each if isinstance(each, Entry) else _entry(each) for each in lines]
+    before = Table.of(RuleSet(tuple(given), DENY, DIALECT))
+    pair = _pair(before, before & _rules(strict, "allow *"))
+    (number,) = pair.sides[0]
+    assert _ChangedLines(pair)._granted(number, Pattern.text(text), Effect(effect)) is most
+
+
+def _entry(line: str) -> Entry:
+    effect, text = line.split(" ", 1)
+    return Entry("Bash", Effect(effect), Pattern.text(text), rule=text)
+
+
+@pytest.mark.parametrize(("strict", "most"), [("ls *", ALLOW), ("npm *", ASK), ("ls", ALLOW)])
+def test_a_host_grants_what_it_runs_without_a_rule(strict: str, most: Effect) -> None:
+    pair = _of_claude("", f"deny Bash({strict})")
+    (number,) = pair.sides[0]
+    assert _ChangedLines(pair)._granted(number, Pattern.text(strict), DENY) is most
