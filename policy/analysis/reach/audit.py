@@ -132,12 +132,13 @@ def audit(workspace: Workspace) -> Audit:
     """Return the audit of *workspace*."""
     expect(A_WORKSPACE, "workspace", workspace, Workspace)
     known: Known = {}
-    projects = tuple(_audit(project, known) for project in workspace.projects)
+    most = KnownGrants()
+    projects = tuple(_audit(project, known, most) for project in workspace.projects)
     return Audit(workspace.label, projects, workspace.findings, workspace.unread)
 
 
-def _audit(project: Project, known: Known) -> ProjectAudit:
-    gaps, most = Gaps(project, known), KnownGrants()
+def _audit(project: Project, known: Known, most: KnownGrants) -> ProjectAudit:
+    gaps = Gaps(project, known)
     declared = real = reach(project, project.attenuated, alone=project.variants)
     if not meet_equal_tables(project.attenuated, project.enforced):
         real = reach(project, project.enforced, alone=project.variants)
