@@ -51,11 +51,12 @@ class TriedRules:
         self._contents: dict[object, tuple[int, Mapping[Place | None, int], bool]] = {}
         self._numbers: dict[object, int] = {}
 
-    def marks(self, table: Table) -> dict[Mark, tuple[int, ...]]:
+    def marks(self, table: Table, among: set[Mark] | None = None) -> dict[Mark, tuple[int, ...]]:
         """Return the rules in files of a table, each with the identities of its rule sets."""
         found: dict[Mark, tuple[int, ...]] = {}
         for rules in dict.fromkeys(part.rules.interned for part in table.use.parts):
-            for mark in written_lines(rules, self._compared):
+            lines = written_lines(rules, self._compared)
+            for mark in lines if among is None else lines.keys() & among:
                 found[mark] = (*found.get(mark, ()), id(rules))
         return found
 
@@ -147,8 +148,8 @@ class _Trials:
 
     def take(self, table: Table, among: set[Mark]) -> set[Mark]:
         """Try the rules of a table that are *among* some; return those that decide a call in it."""
-        lists = self.tried.marks(table)
-        marks = {mark for mark in lists.keys() & among if (mark, lists[mark]) not in self._idle}
+        lists = self.tried.marks(table, among)
+        marks = {mark for mark, sets in lists.items() if (mark, sets) not in self._idle}
         if not marks:
             return set()
         if self.most is not None and len(self.found.keys() | marks) > self.most:
@@ -172,8 +173,8 @@ class _Trials:
         left = set()
         for table in tables:
             together: dict[tuple[int, ...], set[Mark]] = {}
-            for mark, sets in self.tried.marks(table).items():
-                if mark in among and (mark, sets) not in self._idle:
+            for mark, sets in self.tried.marks(table, among).items():
+                if (mark, sets) not in self._idle:
                     together.setdefault(sets, set()).add(mark)
             for sets, marks in together.items():
                 own = (part for part in table.use.parts if id(part.rules.interned) in sets)
@@ -266,7 +267,7 @@ def _not_handed_on(positions: Positions, alone: _Trials) -> Iterator[Finding]:
     by: dict[Mark, Chain] = {}
     below = [chain for chain in positions.chains if granting and len(chain.names) > 1]
     for chain in steps(below, "looking for rules that are not handed on"):
-        by = dict.fromkeys(alone.tried.marks(chain.table).keys() & granting, chain) | by
+        by = dict.fromkeys(alone.tried.marks(chain.table, granting), chain) | by
         chains.take(chain.table, granting)
     for mark, standings in chains.dead.items():
         if _is_reported(positions, standings):
