@@ -87,7 +87,7 @@ def _columns(entries: Sequence[Entry]) -> tuple[tuple[object, ...], ...]:
     """Return the attributes of entries that count, a tuple for each: this takes little memory."""
     columns = zip(*map(_COUNTING, entries), strict=True) if entries else _NONE
     patterns, fields, effects, reasons, places, forms = columns
-    return patterns, fields, effects, reasons, tuple([place is None for place in places]), forms
+    return patterns, fields, effects, reasons, tuple(map(bool, places)), forms
 
 
 def manner(row: Row) -> object:

@@ -211,7 +211,7 @@ class _ChangedLines:
         else:
             granted = [self._granted(n, pattern, effect) for n in lists]
         most = min(granted, default=Effect.ALLOW)
-        others = [each for each in (Effect.ASK, Effect.ALLOW) if effect < each <= most]
+        others = [each for each in (Effect.ASK, Effect.ALLOW) if each <= most]
         denying = any(each.default is Effect.DENY for each in self._pair.views)
         if effect is Effect.ASK and (denying or not view.is_strictest(line)):
             others.append(Effect.DENY)  # without the line, its commands may be denied

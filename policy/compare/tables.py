@@ -241,7 +241,7 @@ def _view(rules: ReferenceType[RuleSet], special: frozenset[str], as_written: bo
         lines.append(line)
     # Lists that differ in special tools alone give the other tools the same effects.
     view = View(PatternKind.TEXT, tuple(lines), read.default, shared=len(special))
-    key = tuple((e.pattern, e.effect, e.reason, e.place is None) for e in lines)
+    key = tuple((e.pattern, e.effect, e.reason, bool(e.place)) for e in lines)
     return _VIEWS.setdefault((key, view.default, view.shared, dialect), view)
 
 

@@ -9,6 +9,7 @@ from policy.compare.dead_rules import (
     Effort,
     RuleStanding,
     ToolLines,
+    Trials,
     contains,
     is_one_text,
     is_opened,
@@ -22,6 +23,7 @@ from policy.patterns.pattern import Pattern
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, Form, RuleSet
 from policy.tables.table import Ceiling, LinkedRules, Table
+from tests.compare.test_edits import project_table
 from tests.standings import shadowing
 from tests.strategies import DIALECT, table
 
@@ -361,3 +363,25 @@ def test_rules_on_files_may_apply_to_files_that_commands_open() -> None:
     for rule, opened in (("deny Read(a)", True), ("deny *", True), ("deny m__a", False)):
         (found,) = written_rules(table(rule).use.parts)
         assert is_opened(DIALECT, found) is opened
+
+
+def test_one_call_settles_most_rules_without_a_comparison(monkeypatch) -> None:
+    def compared(*given: object) -> object:
+        raise AssertionError(given)
+
+    monkeypatch.setattr(Trials, "_changed", compared)
+    for rules in ("deny Bash(ls *)", "allow Bash(npm *) deny Bash(npm publish *)", "deny Read(a)"):
+        for each in shadowing(project_table(rules)):
+            assert each.what == "live"
+            tool, call = each.witness
+            assert project_table(rules).decide(tool, call).because[0].rule == each.rule.rule
+
+
+def test_a_rule_takes_as_much_effort_as_its_lists_have_lines_and_a_fixed_one() -> None:
+    for rules in (["allow m__a(a*)"], ["allow m__a(a*)", "deny m__a(ab)", "ask m__b"]):
+        effort = Effort(1_000)
+        trials = Trials(table(*rules), effort, {})
+        rule = next(iter(written_rules(trials.parts)))
+        lines = len(trials.parts[0].rules.entries)
+        trials._sides(rule, None)
+        assert effort.left == 1_000 - 15 - lines

@@ -18,6 +18,7 @@ from policy.compare.opening import (
 from policy.compare.pair import OVERLAPS
 from policy.compare.witness import CHANGES, CallShape, Difference, Effects
 from policy.core import values
+from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
 from policy.hosts.claude.dialect import _SHELL
 from policy.hosts.notation.semantics import DIALECT
@@ -208,3 +209,20 @@ def test_a_list_that_is_met_restricts_an_unknown_file(files: str) -> None:
     before, after = table("allow Bash", files), table("allow Bash", "deny Read")
     pair = _opened(before & beside, after & beside, "Read")[0]
     assert _Openings(pair, _OPENING)._of_unknown("Read") == {(ASK, DENY)}
+
+
+def test_of_files_with_one_outcome_and_reason_three_are_tried(monkeypatch) -> None:
+    pair = _opened(table("allow Bash(a *)"), table("allow Bash(a *)"), "Read")[0]
+    rule, default = (Decision(DENY, reason) for reason in (Reason.RULE, Reason.DEFAULT))
+    allowed = Decision(ALLOW, Reason.RULE)
+    files = [Difference("Read", {"p": f"/{n}"}, allowed, rule) for n in range(5)]
+    files.insert(1, Difference("Read", {"p": "/x"}, allowed, default))
+    tried: list[object] = []
+
+    def of(self: object, tool: str, file: Difference, shown: object) -> tuple[()]:
+        tried.append(file.call["p"])
+        return ()
+
+    monkeypatch.setattr(_Openings, "of", of)
+    assert list(opening_differences(pair, {"Read": files}, ())) == []
+    assert tried == ["/0", "/1", "/2", "/x"]

@@ -17,6 +17,7 @@ from policy.compare.witness import CHANGES, weakened
 from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.hosts.notation.semantics import DIALECT
+from policy.patterns.pattern import Pattern
 from policy.patterns.search import SearchResult
 from policy.tables.ruleset import RuleSet
 from policy.tables.table import Table
@@ -288,3 +289,24 @@ def test_a_search_is_exact_just_where_its_steps_suffice(rules: list[str], monkey
     for fewer in (taken - 1, taken // 2, 0):
         found = SimpleSearch(lists, SHELL, Effect.ASK, Steps(fewer)).search(change)
         assert found == SearchResult(None, exact=False)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("sudo -Z a", True),
+        ("sudo * -x", True),
+        ("* --force", True),
+        ("*-x", True),
+        ("A=1 -z a", True),
+        ("timeout 5 *", False),
+        # Of a program that is no wrapper the options are its own.
+        ("git -C src *", False),
+        ("ls -l", False),
+        ("a-b", False),
+    ],
+)
+def test_options_that_no_wrapper_is_known_to_take_are_tried_where_lines_tell_them(
+    pattern: str, told: bool
+) -> None:
+    assert ("-Q" in Names(SHELL).leading([Pattern.text(pattern)], "q")) is told

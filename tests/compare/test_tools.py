@@ -127,6 +127,7 @@ def test_tools_and_aliases_of_a_host_are_special() -> None:
 def test_a_name_with_many_spellings_is_not_compared_in_silence() -> None:
     globs = [f"ask {'?' * 0}*{letter}*" for letter in "ABCDEFGHI"]
     assert Tools.of([_set("allow abcdefg", *globs, dialect=_FOLDED)]).exact
+    assert not Tools.of([_set("allow abcdefgh", *globs, dialect=_FOLDED)]).exact  # 256
     assert not Tools.of([_set("allow abcdefghi", *globs, dialect=_FOLDED)]).exact
 
 
