@@ -193,7 +193,7 @@ class Dialect:
     fold: bool = False  # whether the case of paths is ignored
     # Canonical folders whose names keep their case: a path in other letters is not below them.
     cased: tuple[str, ...] = ()
-    # Canonical names of links, and the path that each leads to.
+    # Canonical names of symbolic links, and the path that each leads to.
     links: tuple[tuple[str, str], ...] = ()
     # Whether a file below ``/proc/self/cwd`` or ``/proc/self/root`` is decided by its real name
     # too; the stricter outcome counts.

@@ -1,4 +1,4 @@
-"""The outcome of a row for a file, by its name and by the path that links lead to."""
+"""The outcome of a row for a file, by its name and by the path that symbolic links lead to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls decided for the folder in which they are made, links followed.
+"""Calls decided for the folder in which they are made, symbolic links followed.
 
 Rules name the project and the home folder by placeholders (`/@project`, `/@home`).
 `ProjectFolders` puts real folders in their place. `Rooted` and `Rootless` are the places in which
@@ -79,10 +79,10 @@ class ProjectFolders(_Moved):
     # The home folder, absolute; "" if it is unknown: then rules about it match only calls that
     # write ``~``.
     home: str = ""
-    also: tuple[str, ...] = ()  # other names of the project, e.g. where links lead
+    also: tuple[str, ...] = ()  # other names of the project, e.g. where symbolic links lead
     # The folder that calls are made in, which relative names start from; "" is that of the project.
     current: str = ""
-    # Names of files that are links, absolute, and where each leads.
+    # Names of files that are symbolic links, absolute, and where each leads.
     links: tuple[tuple[str, str], ...] = ()
 
     def __attrs_post_init__(self) -> None:
@@ -96,11 +96,11 @@ class ProjectFolders(_Moved):
         return os.path.realpath(self.cwd)
 
     def resolve(self, path: str) -> str:
-        """Return where links lead from an absolute path; the folder is resolved once."""
+        """Return where symbolic links lead from an absolute path; the folder is resolved once."""
         return resolved(path, self.cwd, self._real)
 
     def beyond(self, name: str, cwd: str) -> tuple[str, str] | None:
-        """Return a file's absolute and real path; None if no link leads elsewhere."""
+        """Return a file's absolute and real path; None if no symbolic link leads elsewhere."""
         path = rooted_path(name, cwd, self.home)
         real, path = self.resolve(path), "/" + os.path.normpath(path).lstrip("/")
         inside = path.removeprefix(self.cwd)
@@ -108,7 +108,7 @@ class ProjectFolders(_Moved):
         same = [path, *(other + inside for other in self.also)]
         return None if real in same else (path, real)
 
-    # As a place of chains, in which no link is followed.
+    # As a place of chains, in which no symbolic link is followed.
     decider = _Moved.table
 
     @cached_property
@@ -403,10 +403,10 @@ class ProjectPlace:
 
 
 class Rooted(ProjectPlace):
-    """Calls of a project in known folders, whose links are followed.
+    """Calls of a project in known folders, whose symbolic links are followed.
 
     The real path of the folder is that of the project. A call is decided by the names that it
-    gives, and by the real paths of its files: the stricter answer holds. A link that a command
+    gives, and by the real paths of its files: the stricter answer holds. A symbolic link that a command
     makes and uses is not there yet when the command is decided.
     """
 
