@@ -406,8 +406,8 @@ class Rooted(ProjectPlace):
     """Calls of a project in known folders, whose symbolic links are followed.
 
     The real path of the folder is that of the project. A call is decided by the names that it
-    gives, and by the real paths of its files: the stricter answer holds. A symbolic link that a command
-    makes and uses is not there yet when the command is decided.
+    gives, and by the real paths of its files: the stricter answer holds. A symbolic link that a
+    command makes and uses is not there yet when the command is decided.
     """
 
     def __init__(self, folders: ProjectFolders) -> None:
