@@ -281,8 +281,6 @@ def _of_commands(
     yield from auto_allowed_differences(pair)
     opened = _opened(pair, known, why)
     yield from opening_differences(pair, opened, pair.settled(effects))
-    if pair.settled(effects) >= CHANGES:
-        return  # no further command is to be found
     yield from sampled_differences(pair, pair.settled(effects), known.get(Steps) or Steps())
 
 

@@ -88,8 +88,6 @@ class TextPair(Sides):
         Lines that no file has and the defaults share their differences: one for each pair of
         effects.
         """
-        if self.sides[0] == self.sides[1] and self.floors[0] is self.floors[1]:
-            return
         together: set[Effects] = set()
         for view, line in sorted(self.edits, key=lambda edit: edit[1] != NO_MATCH):
             pattern = self.pattern(view, line)

@@ -9,11 +9,13 @@ from operator import and_
 
 import pytest
 
+from policy.commands.knowledge import Wrapping
 from policy.compare.auto_allowed import ACTED_ON
+from policy.compare.commands import CommandPair
 from policy.compare.lists import ListSide, Sides, View
-from policy.compare.simple import Names, SimpleSearch, Steps
+from policy.compare.simple import Names, SimpleSearch, Steps, simple_differences
 from policy.compare.tables import differences
-from policy.compare.witness import CHANGES, weakened
+from policy.compare.witness import CHANGES, CallShape, weakened
 from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.hosts.notation.semantics import DIALECT
@@ -310,3 +312,32 @@ def test_options_that_no_wrapper_is_known_to_take_are_tried_where_lines_tell_the
     pattern: str, told: bool
 ) -> None:
     assert ("-Q" in Names(SHELL).leading([Pattern.text(pattern)], "q")) is told
+
+
+def _undecided(*lists: Table) -> set[tuple[Effect, Effect]]:
+    """Return the changes that a search leaves undecided of lists beside one that denies more."""
+    before = reduce(and_, lists)
+    lookups = [each.lookup("Bash") for each in (before, before & table("deny Bash(z)", default=_A))]
+    pair = CommandPair("Bash", *lookups, CallShape(DIALECT, DIALECT.argument("Bash")))
+    search = simple_differences(pair, {(Effect.DENY, _A)}, Steps(400_000))
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            return end.value
+
+
+_A = Effect.ALLOW
+
+
+def test_changes_stay_undecided_where_one_of_several_lists_knows_more_than_wrappers() -> None:
+    plain = table("allow Bash(a *)")
+    assert _undecided(plain, table("allow Bash(b *)")) == set()
+    assert _undecided(plain, table("allow Bash(b *)", "ask Bash(timeout:5)")) != set()
+    for known in ({"whole": True}, {"reader": "claude"}, {"wrapping": Wrapping()}):
+        rules = _rules(("allow Bash(b *)",), Effect.DENY)
+        dialect = evolve(rules.dialect, shell=evolve(SHELL, **known))
+        assert _undecided(plain, Table.of(evolve(rules, dialect=dialect))) != set()
+    asking = _rules(("allow Bash(b *)",), Effect.DENY)
+    refusing = evolve(asking, dialect=evolve(asking.dialect, asks=not asking.dialect.asks))
+    assert _undecided(plain, Table.of(refusing)) != set()
