@@ -201,8 +201,13 @@ def test_commands_are_compared_that_all_shells_run_and_no_others(running, others
 
 def test_an_auto_allowed_command_is_found_that_lines_decide_or_it_is_undecided() -> None:
     rules = "deny Bash(git status *) deny Bash(ls -l)"
-    base = _of_claude(rules, f"{rules} ask Bash(cat *) ask Bash(* --) ask Bash(npm *)")
-    for rule, text in (("cat *", "cat q7z"), ("ls -l", "ls -l"), ("npm *", None)):
+    base = _of_claude(rules, f"{rules} ask Bash(cat x*y) ask Bash(cat *) ask Bash(npm *)")
+    for rule, text in (
+        ("cat *", "cat q7z"),
+        ("cat x*y", "cat xq7zy"),
+        ("ls -l", "ls -l"),
+        ("npm *", None),
+    ):
         pair = _AutoAllowedPair(base, base.shells, ())
         pair.undecided = {}
         assert pair._text(dict([_line(pair, rule)])) == text

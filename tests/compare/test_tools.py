@@ -10,6 +10,7 @@ from policy.compare.compare import Known
 from policy.compare.tables import (
     OTHER_TOOL,
     Tools,
+    _readable,
     compare_meets,
     differences,
     further_tools,
@@ -22,7 +23,7 @@ from policy.compare.witness import Difference
 from policy.core import values
 from policy.core.decision import Decision, Reason
 from policy.core.effect import Effect
-from policy.patterns.pattern import Pattern
+from policy.patterns.pattern import Pattern, readable
 from policy.tables.dialect import Argument, ArgumentKind, Dialect
 from policy.tables.ruleset import Entry, RuleSet
 from policy.tables.table import Table
@@ -228,3 +229,8 @@ def test_a_tool_is_reported_once_under_the_name_that_all_hosts_have_for_it() -> 
     both = [_difference("Sh"), _difference("Run")]
     assert reported(both, side) == reported(both[::-1], side) == (both[1],)
     assert reported(both, side, other) == tuple(both)
+
+
+def test_a_name_of_one_letter_that_a_search_made_up_is_shown_by_a_readable_one() -> None:
+    assert [*_readable("x")] == [*readable(OTHER_TOOL), *readable("x")]
+    assert [*_readable("xy")] == [*readable("xy")]
