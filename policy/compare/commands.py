@@ -67,6 +67,7 @@ class CommandPair(ToolPair):
         found = self._first(self.other_texts(text, chosen), wanted)
         if found is not None:
             yield found
+            return
         guides = self.guides(chosen)
         if any(p.exact for p in guides):
             return
@@ -97,8 +98,10 @@ class CommandPair(ToolPair):
 
     def is_by_lines_alone(self, text: str) -> bool:
         """Whether a command needs a rule, can be read and opens no file: lines alone decide it."""
+        found = self.asked(text)
         return not (
             any(runs(text, shell) for shell in self.shells)
+            or Reason.UNANALYSABLE in (found.before.reason, found.after.reason)
             or read_alike(text, self.shell).redirections
         )
 
@@ -108,7 +111,7 @@ class CommandPair(ToolPair):
 
     def left(self, effects: Collection[Effects]) -> Iterator[str]:
         """Yield the reasons why commands may have other changes than *effects*."""
-        return super().left(self.settled(effects))
+        return super().left(self.settled(effects)) if self.undecided else iter(())
 
     def in_words(self, found: Difference) -> Difference:
         """Return a difference by a command of readable words, if the same rules decide that."""
@@ -233,12 +236,13 @@ class _AutoAllowedPair(CommandPair):
     def other_texts(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
         """Yield a command that opens no file, since the files of *text* may hide a change."""
         texts = self.filled(text, chosen)
-        yield from islice(filter(self.is_by_lines_alone, texts), 1)
+        yield from islice((t for t in texts if not read_alike(t, self.shell).redirections), 1)
 
     def filled(self, text: str, chosen: Mapping[int, int]) -> Iterator[str]:
-        """Return auto-allowed commands that the same lines decide."""
-        del text
-        return self._decided_of(self._likely(self.guides(chosen)), chosen)
+        """Yield auto-allowed commands that the same lines decide, then *text*."""
+        guides = self.guides(chosen)
+        yield from self._decided_of(self._likely(guides), chosen)
+        yield text
 
     def is_by_lines_alone(self, text: str) -> bool:
         """Whether a command opens no file."""

@@ -87,7 +87,7 @@ def _columns(entries: Sequence[Entry]) -> tuple[tuple[object, ...], ...]:
     """Return the attributes of entries that count, a tuple for each: this takes little memory."""
     columns = zip(*map(_COUNTING, entries), strict=True) if entries else _NONE
     patterns, fields, effects, reasons, places, forms = columns
-    return patterns, fields, effects, reasons, tuple(map(bool, places)), forms
+    return patterns, fields, effects, reasons, tuple([place is None for place in places]), forms
 
 
 def manner(row: Row) -> object:
@@ -281,6 +281,8 @@ def _of_commands(
     yield from auto_allowed_differences(pair)
     opened = _opened(pair, known, why)
     yield from opening_differences(pair, opened, pair.settled(effects))
+    if pair.settled(effects) >= CHANGES:
+        return  # no further command is to be found
     yield from sampled_differences(pair, pair.settled(effects), known.get(Steps) or Steps())
 
 

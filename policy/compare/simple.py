@@ -16,10 +16,10 @@ from typing import Final
 
 from policy.commands.knowledge import Shell
 from policy.commands.reader import KEYWORDS
-from policy.commands.words import Word, WordPlace, is_assignment
+from policy.commands.words import ASSIGNMENT, Word, WordPlace, is_assignment
 from policy.compare.auto_allowed import ACTED_ON
 from policy.compare.commands import CommandPair
-from policy.compare.lists import Sides, View, start_of
+from policy.compare.lists import Sides, View
 from policy.compare.witness import CHANGES, Difference, Effects, stronger, weakened
 from policy.core.effect import Effect
 from policy.core.values import define, evolve, frozen
@@ -257,13 +257,23 @@ class Names:
         yield from (word for word in words if ACTED_ON.isdisjoint(word) and word[0] != "=")
 
     def _tells_unknown(self, pattern: Pattern) -> bool:
-        """Whether *pattern* may distinguish options that a wrapper is not known to take."""
-        first, blank, _ = start_of(pattern).partition(" ")
-        if blank and not WordPlace().after(Word(first, first), self._shell).leads:
-            return False
-        return any(
-            text[0] == "-" or (before and "-" in text) for text, before, _ in _pieces(pattern)
-        )
+        """Whether *pattern* distinguishes options that a wrapper is not known to take."""
+        place: WordPlace | None = WordPlace()
+        sets = False
+        for text, before, behind in _pieces(pattern):
+            # Behind an assignment, options of a wrapper before it may follow.
+            if before or behind or place is None or (sets and text.startswith("-")):
+                place = None
+                if text.startswith("-") or (before and "-" in text):
+                    return True
+                continue
+            place = place.after(Word(text, text), self._shell)
+            if not place.leads:
+                return False
+            if not place.sure:
+                return True
+            sets = ASSIGNMENT.match(text) is not None
+        return False
 
 
 # A piece of a pattern between blanks, and whether a gap stands before and behind it.

@@ -298,7 +298,8 @@ def test_a_search_is_exact_just_where_its_steps_suffice(rules: list[str], monkey
     [
         ("sudo -Z a", True),
         ("sudo * -x", True),
-        ("* --force", True),
+        # Whatever leads to a word behind a gap, the same line matches it without.
+        ("* --force", False),
         ("*-x", True),
         ("A=1 -z a", True),
         ("timeout 5 *", False),

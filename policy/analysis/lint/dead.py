@@ -150,8 +150,6 @@ class _Trials:
         """Try the rules of a table that are *among* some; return those that decide a call in it."""
         lists = self.tried.marks(table, among)
         marks = {mark for mark, sets in lists.items() if (mark, sets) not in self._idle}
-        if not marks:
-            return set()
         if self.most is not None and len(self.found.keys() | marks) > self.most:
             self.open |= dict.fromkeys(marks, ("there are more than are tried at once",))
             return set()

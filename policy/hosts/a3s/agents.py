@@ -99,7 +99,6 @@ class AgentDefinition:
     name: str
     description: str
     permissions: PermissionPolicy = PermissionPolicy()  # as the host derives them
-    native: bool = False  # whether the host ships it
     hidden: bool = False  # whether lists of agents leave it out
     model: str | None = None
     prompt: str = ""
@@ -163,9 +162,7 @@ def built_in_agents(profile: A3sProfile = NEWEST) -> dict[str, AgentDefinition]:
         }
         by = ConfirmationInheritance(agent["confirmation"]) if "confirmation" in agent else None
         policy = policy_of(agent["table"], profile)
-        found[name] = AgentDefinition(
-            name, permissions=policy, native=True, confirmation=by, **options
-        )
+        found[name] = AgentDefinition(name, permissions=policy, confirmation=by, **options)
     return found
 
 

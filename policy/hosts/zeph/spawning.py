@@ -96,8 +96,6 @@ class SpawnContext:
     session_mcp_servers: tuple[str, ...] = ()  # servers whose tools its prompt lists
     orchestrator_name: str | None = None  # named in its prompt
     orchestrator_role: str | None = None  # reports show it after the name
-    parent_provider_name: str | None = None
-    parent_cancel: bool = False  # whether it ends with its parent
 
     @property
     def identity(self) -> str:

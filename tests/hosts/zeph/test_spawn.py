@@ -288,8 +288,7 @@ def test_what_is_not_a_permission_is_handed_on_too() -> None:
     above = SpawnContext(
         seed_trajectory_score=0.5, content_isolation=frozenset({"quote", "strip"}),
         orchestrator_name="lead\nagent", orchestrator_role="x" * 200, mcp_tool_names=("t",),
-        session_mcp_servers=("s",), parent_provider_name="p",
-        parent_cancel=True,
+        session_mcp_servers=("s",),
     )  # fmt: skip
     below = above.then(allowlist=None, forward=Forward.EFFECTIVE)
 
@@ -298,8 +297,7 @@ def test_what_is_not_a_permission_is_handed_on_too() -> None:
     assert len(below.identity) == 128
     assert below.identity.startswith("lead agent (xxx")
     assert SpawnContext(orchestrator_role="role").identity == ""
-    assert (below.session_mcp_servers, below.parent_provider_name) == (("s",), "p")
-    assert below.parent_cancel is True
+    assert below.session_mcp_servers == ("s",)
     assert list(above.weakened(below)) == []
     forgotten = above.then(allowlist=None, forward=Forward.NOTHING)
     assert [f.code for f in above.weakened(forgotten)] == ["isolation-weakened"] * 2
