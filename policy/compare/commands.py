@@ -32,6 +32,7 @@ from policy.compare.prefixes import in_quotes, prefixes
 from policy.compare.witness import Difference, Effects, signature, weakened
 from policy.core import expressions as re
 from policy.core.decision import Reason
+from policy.core.effect import Effect
 from policy.core.values import evolve
 from policy.patterns.pattern import Pattern, freeze
 
@@ -245,5 +246,8 @@ class _AutoAllowedPair(CommandPair):
         yield text
 
     def is_by_lines_alone(self, text: str) -> bool:
-        """Whether a command opens no file."""
-        return not read_alike(text, self.shell).redirections
+        """Whether a command opens no file, or a list denies all files that are opened so."""
+        tools = {file.tool for file in read_alike(text, self.shell).redirections}
+        rows = [row for lookup in self.lookups for row, _ in lookup.rows]
+        outcomes = (row.opening(tool).constant for tool in tools for row in rows)
+        return not tools or any(one is not None and one.effect is Effect.DENY for one in outcomes)
