@@ -1,18 +1,20 @@
 """Which edits make a change: few edits without which it is gone.
 
-For each chain of a change, sets of edits are tried, the likeliest first: the edits of the rules
-that decide, what made other changes, the edits in the files of the agents, both, all. To try a set
-is to load the new files again with these edits taken back, and to decide the call. The first set
-that undoes the change is made smaller.
+To try edits is to load the new files again with these edits taken back, and to decide the calls.
+Where there are many edits, a few rounds try them all (`_by_rounds`). For each change that these do
+not explain, sets of edits are tried, the likeliest first: those of the rules that decide, those in
+the files of the agents, both, all. The first set that undoes the change is made smaller. Where more
+loads are needed than are made, changes have the edits of the rules that decide, which are not
+tried.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
-from itertools import chain as chained
+from itertools import combinations, count
+from math import comb
 from typing import Final
 
 from policy.analysis.diff import Change, Diff, Names, without
@@ -30,14 +32,12 @@ from policy.hosts.workspace import Workspace
 from policy.tables.chain import Chain, SpawnDenied
 from policy.tables.table import Table
 
-# The most sets of edits that are tried one by one; more are tried several at once.
-_FEW: Final = 8
+# The most edits that are tried one by one; more are tried in rounds.
+_FEW: Final = 16
 
-# The most edits of a set of which each is tried alone.
-_MOST_ALONE: Final = 60
-
-# The most trees that a search loads. After that, edits are reported together, needed or not.
+# The most trees that are loaded, and the most rules that these have together.
 _MOST_LOADED: Final = 120
+_MOST_RULES: Final = 200_000
 
 _Set = frozenset[TextEdit]
 _NONE: _Set = frozenset()
@@ -50,11 +50,21 @@ class EditEffect:
     # Without them the changes are gone; none where no edit of a text explains them.
     edits: tuple[TextEdit, ...]
     changes: tuple[Change, ...]  # what they make, each with the chains of which they make it
+    # Whether that was tried; if not, they are those of the rules that decide.
+    is_tried: bool = True
 
     @property
     def widened(self) -> bool:
         """Whether they grant more somewhere."""
         return any(change.widened for change in self.changes)
+
+
+def most_loads(workspace: Workspace) -> int:
+    """Return how often the files of *workspace* may be loaded again, by the number of rules."""
+    starts = (Chain.start(name, p.enforced) for p in workspace.projects for name in p.starts)
+    parts = (part for chain in starts for part in chain.table.use.parts)
+    rules = {entry.place for part in parts for entry in part.rules.entries}
+    return min(_MOST_LOADED, _MOST_RULES // (len(rules) or 1))
 
 
 def effects_of_edits(
@@ -63,19 +73,20 @@ def effects_of_edits(
     """Return the changes of *diff* by the edits that make them; *load* reads trees as before."""
     search = _Search(sides, edits, load)
     cases = [search.case(change, names) for change in diff.changes for names in change.chains]
-    search.try_together(cases)
-    found: dict[_Set, dict[int, list[_Case]]] = {}
-    for case in cases:
-        of_change = found.setdefault(search.making(case), {})
-        of_change.setdefault(id(case.change), []).append(case)
+    found: dict[tuple[_Set, bool], dict[int, list[_Case]]] = {}
+    for alike, making, is_tried in search.making(cases):
+        for case in alike:
+            of_change = found.setdefault((making, is_tried), {})
+            of_change.setdefault(id(case.change), []).append(case)
     order = {edit: number for number, edit in enumerate(edits.all)}
-    rest = [edit for edit in edits.all if edit not in _NONE.union(*found)]
+    rest = [edit for edit in edits.all if edit not in _NONE.union(*(key[0] for key in found))]
     effects = []
-    for making, by_change in found.items():
+    for (making, is_tried), by_change in found.items():
         changes = [search.change_in(some) for some in by_change.values()]
         first = next(iter(by_change.values()))[0]
-        together = {*making, *search.of_same_list(making, first, rest)}
-        effects.append(EditEffect(tuple(sorted(together, key=order.__getitem__)), tuple(changes)))
+        of_list = search.of_same_list(making, first, rest)
+        together = sorted({*making, *of_list}, key=order.__getitem__)
+        effects.append(EditEffect(tuple(together), tuple(changes), is_tried))
     return sorted(
         effects, key=lambda one: (not one.widened, [order[e] for e in one.edits] or [len(order)])
     )
@@ -90,6 +101,8 @@ class _Case:
     reading: str  # the first in which the chain has the change; "" if none is found
     before: Effect  # what the call got
     after: Effect  # what it gets
+    # The edits of the rules that decide, or else those of its tool in the lists of the agents.
+    deciding: _Set = _NONE
 
     @property
     def is_start(self) -> bool:
@@ -145,20 +158,14 @@ class _Search:
         self, sides: tuple[Workspace, Workspace], edits: Edits, load: Callable[[Tree], Workspace]
     ) -> None:
         self._edits = edits
+        self._order = {edit: number for number, edit in enumerate(edits.all)}
         self._load = load
         self._projects = [project for side in sides for project in side.projects]
         self._sides = [_State(side, self._projects) for side in sides]
         self._unreadable = {each for side in sides for each in _unreadable(side)}
-        self._loads = 0
+        self._loads_left = most_loads(sides[1])
         self._state = cache(self._loaded)
-        # The edits that cover a place of the old (0) or new (1) text.
-        self._covering = cache(
-            lambda side, place: frozenset(one for one in edits.all if one.covers(side, place))
-        )
         self._of_agents = cache(self._edits_of_agents)
-        self._verified: dict[_Case, _Set] = {}
-        # What made some change, the last that was met behind the others.
-        self._recent: dict[_Set, None] = {}
 
     def case(self, change: Change, names: Names) -> _Case:
         """Return a change in the chain *names*."""
@@ -166,7 +173,7 @@ class _Search:
         for reading in change.readings:
             case = _Case(change, names, reading, *effects)
             if tuple(side.effect(case) for side in self._sides) == effects:
-                return case
+                return evolve(case, deciding=self._deciding(case))
         return _Case(change, names, "", *effects)
 
     def change_in(self, cases: Sequence[_Case]) -> Change:
@@ -176,132 +183,91 @@ class _Search:
         tables = self._tables(first) if first.names != first.change.chain else None
         return evolve(found, difference=decided(*tables, found.difference)) if tables else found
 
-    def making(self, case: _Case) -> _Set:
-        """Return few edits without which a case is as before the change; none if none are found."""
-        found = self._verified.get(case, _NONE)
-        if not found and case.reading:
-            of_rules = self._deciding(case)
-            of_agents = self._of_agents(case.change.project, case.names)
-            recent, every = [*self._recent][: -_FEW - 1 : -1], frozenset(self._edits.all)
-            likely = (of_rules, *recent, of_agents, of_rules | of_agents)
-            candidates = chained(likely, self._with_similar(case, of_rules), [every])
-            undone = partial(self._is_undone, case)
-            found = self._needed(case, next((s for s in candidates if s and undone(s)), _NONE))
-        if found:
-            self._recent.pop(found, None)
-            self._recent[found] = None
-        return found
+    def making(self, cases: Iterable[_Case]) -> Iterator[tuple[list[_Case], _Set, bool]]:
+        """Yield cases with few edits without which all are as before, and whether that was tried.
 
-    def _with_similar(self, case: _Case, edits: _Set) -> Iterator[_Set]:
-        """Yield *edits* and those of the rules that decide a case in the same way without them."""
-        call = case.change.difference.tool, case.change.difference.call
-        state = self._state(edits)
-        while state and not case.is_start and state.effect(case) is case.after:
-            chain = state.chain(case)
-            rules = {each.rule for each in chain.table.decide(*call).because} if chain else {}
-            similar = {e for e in self._edits.all if e.added and e.added.text.strip("\"'") in rules}
-            if similar <= edits:
-                break
-            edits |= similar
-            yield edits
-            state = self._state(edits)
+        There are no edits where none are found.
+        """
+        alike: dict[object, list[_Case]] = {}
+        for case in cases:
+            alike.setdefault(self._key(case), []).append(case)
+        known = self._by_rounds([some[0] for some in alike.values() if some[0].reading])
+        for case, *others in alike.values():
+            found = known.get(case, _NONE)
+            of_agents = self._of_agents(case.change.project, case.names)
+            if not found and case.reading:
+                likely = case.deciding, case.deciding | of_agents, frozenset(self._order)
+                undoing = filter(partial(self._is_undone, case), likely)
+                found = self._needed(case, next(undoing, _NONE))
+            is_tried = bool(found) or self._loads_left > 0
+            yield [case, *others], found if is_tried else case.deciding or of_agents, is_tried
+
+    def _key(self, case: _Case) -> object:
+        """Return what is equal for cases that the same edits make."""
+        project, difference = case.change.project, case.change.difference
+        call = difference.tool, str(difference.call), case.before, case.after, case.reading
+        of_agents = self._of_agents(project, case.names)
+        own = case.names if of_agents or case.is_start or not case.deciding else ()
+        return project, call, case.deciding, own
+
+    def _by_rounds(self, cases: Sequence[_Case]) -> dict[_Case, _Set]:
+        """Return few edits without which a case is as before, where rounds of loads tell it.
+
+        Each edit is taken back in its own half of the rounds, so that a few rounds tell many edits
+        apart. A case needs the edit in whose rounds alone it is undone, and edits of the rules that
+        decide in whose rounds it changes, if it changes in no others; or else two of these
+        together, if these undo it. A few of such sets are tried alone too.
+        """
+        if not cases or len(self._order) <= _FEW:
+            return {}
+        rounds = next(each for each in count() if comb(each, each // 2) >= len(self._order))
+        if rounds > self._loads_left:
+            self._loads_left = 0
+            return {}
+        halves = map(frozenset, combinations(range(rounds), rounds // 2))
+        rounds_of = dict(zip(self._order, halves, strict=False))
+        effects: dict[_Case, list[Effect | None]] = {case: [] for case in cases}
+        for number in range(rounds):
+            # Not kept: it takes as much memory as the trees that are compared.
+            state = self._loaded(frozenset(e for e in self._order if number in rounds_of[e]))
+            for case, found in effects.items():
+                found.append(state.effect(case) if state else case.after)
+        known = {}
+        for case, found in effects.items():
+            undone = frozenset(n for n, effect in enumerate(found) if effect is case.before)
+            changed = frozenset(n for n, effect in enumerate(found) if effect is not case.after)
+            needed = frozenset(e for e in case.deciding if rounds_of[e] <= changed)
+            undoing = {edit for edit, half in rounds_of.items() if half == undone}
+            pair = needed if len(needed) > 1 else case.deciding
+            if undoing and changed == {n for e in needed | undoing for n in rounds_of[e]}:
+                known[case] = needed | undoing | self._forbidding(case)
+            elif len(pair) == 2 and self._is_undone(case, pair):
+                known[case] = pair
+        is_many = len({*known.values()}) > _FEW
+        return {case: s for case, s in known.items() if is_many or self._is_undone(case, s)}
 
     def _needed(self, case: _Case, edits: _Set) -> _Set:
         """Return those of *edits* that a case needs, if they undo it together.
 
         It needs those without which it is decided in another way, and rules that deny or ask by its
         decisions. Where these are not enough, halves, quarters and so on are left out while the
-        rest suffices, as long as few files were loaded.
+        rest suffices.
         """
-        left = [edit for edit in self._edits.all if edit in edits]
-        if 1 < len(left) <= _MOST_ALONE and self._loads <= _MOST_LOADED:
+        left = sorted(edits, key=self._order.__getitem__)
+        if 1 < len(left) <= _FEW:
             alone = ((edit, self._state(frozenset({edit}))) for edit in left)
-            needed = edits & self._naming(case)
-            needed |= {e for e, state in alone if state and state.effect(case) is not case.after}
+            changing = {e for e, state in alone if state and state.effect(case) is not case.after}
+            needed = self._forbidding(case).intersection(left).union(changing)
             if needed and self._is_undone(case, needed):
                 return needed
         size = len(left)
-        while size > 1 and self._loads <= _MOST_LOADED:
+        while size > 1:
             size = (size + 1) // 2
             for start in range(0, len(left), size)[::-1]:
                 rest = [*left[:start], *left[start + size :]]
-                if rest and self._is_undone(case, frozenset(rest)):
+                if self._is_undone(case, frozenset(rest)):
                     left = rest
         return frozenset(left)
-
-    def try_together(self, cases: Sequence[_Case]) -> None:
-        """Try the edits of the rules that decide, for many cases with few loads."""
-        single: dict[_Set, list[_Case]] = {}
-        for case in cases:
-            for edit in self._deciding(case):
-                single.setdefault(frozenset({edit}), []).append(case)
-        if len(single) <= _FEW:
-            return
-        needed: dict[_Case, _Set] = {}
-        alone: dict[_Case, _Set] = {}
-        for (edits, case), effects in self._effects_in_rounds(single).items():
-            if case.after not in effects:
-                needed[case] = needed.get(case, self._naming(case)) | edits
-            if effects == {case.before}:
-                alone[case] = edits
-        self._verified = {case: edits for case, edits in alone.items() if edits == needed[case]}
-        several: dict[_Set, list[_Case]] = {}
-        for case in needed.keys() - self._verified.keys():
-            every = self._deciding(case)
-            for each in {needed[case], every if len(every) == 2 else needed[case]}:
-                several.setdefault(each, []).append(case)
-        effects_of = self._effects_in_rounds(several)
-        for edits, case in sorted(effects_of, key=lambda key: len(key[0])):
-            # Two edits are needed if one of them is, and is not enough.
-            is_least = edits == needed[case] or (needed[case], case) in effects_of
-            if is_least and effects_of[edits, case] == {case.before}:
-                self._verified.setdefault(case, edits)
-
-    def _effects_in_rounds(
-        self, by_edits: dict[_Set, list[_Case]]
-    ) -> dict[tuple[_Set, _Case], set[Effect | None]]:
-        """Return what cases get without sets of edits; without those that the rounds do not tell.
-
-        Trying each set alone would load all files once for each. This is a group test: a set is
-        taken back in the rounds that the bits of its number name. If these have only that set in
-        common, what the case gets in all of them is due to the set.
-        """
-        common = dict.fromkeys(by_edits, frozenset(self._edits.all))
-        numbers = self._numbered(by_edits)
-        found: dict[tuple[_Set, _Case], set[Effect | None]] = {}
-        is_worth_it = len(by_edits) > _FEW
-        for bit in range(max(numbers.values()).bit_length() if is_worth_it else 0):
-            for half in (0, 1):
-                together = [each for each, number in numbers.items() if number >> bit & 1 == half]
-                taken_back = _NONE.union(*together)
-                # Not kept: it takes as much memory as the trees that are compared.
-                state = self._loaded(taken_back)
-                for each in together:
-                    common[each] &= taken_back
-                    for case in by_edits[each]:
-                        effect = state.effect(case) if state else case.after
-                        found.setdefault((each, case), set()).add(effect)
-        return {key: effects for key, effects in found.items() if common[key[0]] == key[0]}
-
-    def _numbered(self, sets: Iterable[_Set]) -> dict[_Set, int]:
-        """Return a number for each of *sets*: those that share an edit differ in low bits alone.
-
-        So an edit that many share is not in every round. Sets that connect others are left out.
-        """
-        often = Counter(edit for each in sets for edit in each)
-        in_order = [edit for edit in self._edits.all if edit in often]
-        groups: dict[TextEdit, list[_Set]] = {}
-        hubs: dict[TextEdit, TextEdit] = {}  # edit -> the one that it is taken back with
-        for each in sorted(sets, key=len, reverse=True):
-            hub = max((edit for edit in in_order if edit in each), key=often.__getitem__)
-            if all(hubs.setdefault(edit, hub) is hub for edit in each):
-                groups.setdefault(hub, []).append(each)
-        numbers: dict[_Set, int] = {}
-        start = 0
-        for group in sorted(groups.values(), key=len, reverse=True):
-            numbers |= {each: start + number for number, each in enumerate(group)}
-            start += 1 << (len(group) - 1).bit_length()
-        return numbers
 
     def of_same_list(self, making: _Set, case: _Case, rest: Iterable[TextEdit]) -> list[TextEdit]:
         """Return those of *rest* that change other tools of a list as the one of *making* does."""
@@ -330,24 +296,21 @@ class _Search:
 
         If none of these was edited, those of its tool in the lists of the agents.
         """
-        if not case.reading:
-            return _NONE
-        difference = case.change.difference
-        found = self._covering_all(_named(difference))
+        difference, places = case.change.difference, [*_named(case.change.difference)]
         for side, table in enumerate(self._tables(case) or ()):
             for part in table.use.parts:
                 outcome = part.rules.row(difference.tool).outcome(difference.call)
-                found |= self._covering_all((side, entry.place) for entry in outcome.entries)
+                places += [(side, entry.place) for entry in outcome.entries]
         of_agents = self._of_agents(case.change.project, case.names)
+        found = self._covering(places)
         return found or frozenset(edit for edit in of_agents if edit.tool == difference.tool)
 
-    def _naming(self, case: _Case) -> _Set:
+    def _forbidding(self, case: _Case) -> _Set:
         """Return the edits of the rules that deny or ask by a decision of a case."""
-        return self._covering_all(_named(case.change.difference, but=Effect.ALLOW))
+        return self._covering(_named(case.change.difference, but=Effect.ALLOW))
 
-    def _covering_all(self, places: Iterable[tuple[int, Place | None]]) -> _Set:
-        """Return the edits that cover *places* of the old (0) or new (1) text."""
-        return _NONE.union(*(self._covering(*place) for place in places))
+    def _covering(self, places: Iterable[tuple[int, Place | None]]) -> _Set:
+        return frozenset(edit for each in places if (edit := self._edits.at(*each)))
 
     def _edits_of_agents(self, title: str, names: Names) -> _Set:
         """Return the edits in the files that define the agents of a chain."""
@@ -358,12 +321,14 @@ class _Search:
 
     def _is_undone(self, case: _Case, edits: _Set) -> bool:
         """Return whether a case is as before the change without *edits*."""
-        state = self._state(edits)
+        state = self._state(edits) if edits else None
         return state is not None and state.effect(case) is case.before
 
     def _loaded(self, edits: _Set) -> _State | None:
-        """Return the state without *edits*; None if that makes files unreadable."""
-        self._loads += 1
+        """Return the state without *edits*; None if that makes files unreadable, or is too much."""
+        if self._loads_left <= 0:
+            return None
+        self._loads_left -= 1
         workspace = self._load(self._edits.without(edits))
         is_readable = self._unreadable.issuperset(_unreadable(workspace))
         return _State(workspace, self._projects) if is_readable else None

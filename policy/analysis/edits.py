@@ -9,11 +9,14 @@ The pieces of a file, each as it was or as it is, are the file with some edits t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from typing import Final
 
 from policy.analysis.diff import FileChange
@@ -74,12 +77,10 @@ class TextEdit:
     def covers(self, side: int, place: Place | None) -> bool:
         """Return whether *place* of the old (0) or new (1) text is in what it removed or added."""
         span = (self.removed, self.added)[side]
-        if span is None or place is None or span.source.name != place.file:
+        if span is None or place is None:
             return False
-        try:
-            return span.start <= span.source.offset(place.line, place.column) < span.end
-        except IndexError:
-            return False
+        end = Place(span.source.name, *span.source.line_and_column(span.end))
+        return not place < span.place and place < end
 
 
 class Edits:
@@ -101,7 +102,20 @@ class Edits:
     def all(self) -> list[TextEdit]:
         """Every edit, in the order of the files."""
         pieces = (piece for pieces in self._files.values() for piece in pieces)
-        return sorted((piece.edit for piece in pieces if piece.edit), key=lambda edit: edit.place)
+        return [piece.edit for piece in pieces if piece.edit]
+
+    def at(self, side: int, place: Place | None) -> TextEdit | None:
+        """Return the edit that covers *place* of the old (0) or new (1) text, if one does."""
+        number = bisect(self._starts[side], place, key=itemgetter(0)) if place else 0
+        found = self._starts[side][number - 1][1] if number else None
+        return found if found and found.covers(side, place) else None
+
+    @cached_property
+    def _starts(self) -> list[list[tuple[Place, TextEdit]]]:
+        """The edits of each side by the place where they start, in order."""
+        removed = [(edit.removed.place, edit) for edit in self.all if edit.removed]
+        added = [(edit.added.place, edit) for edit in self.all if edit.added]
+        return [sorted(each, key=itemgetter(0)) for each in (removed, added)]
 
     def without(self, edits: frozenset[TextEdit]) -> Tree:
         """Return the new tree with *edits* taken back."""
@@ -132,15 +146,16 @@ class _Part:
 
     @cached_property
     def lead(self) -> str:
-        """The key that it begins with, or ""."""
+        """The key or the word in front of a list that it begins with, or ""."""
         found = _LEAD.match(self.body)
         return found[0].strip() if found else ""
 
     @cached_property
     def name(self) -> str:
-        """What stays if it is edited: its key, or the first of several lines; else ""."""
+        """What stays if it is edited: its key or word, or the first of several lines; else ""."""
         head, _, rest = self.body.partition("\n")
-        return self.lead or (head if rest else "")
+        word = _VALUE.fullmatch(head)
+        return self.lead or (head if rest else word[1] if word else "")
 
     @property
     def span(self) -> Span:
@@ -151,14 +166,21 @@ class _Part:
     def is_like(self, other: _Part) -> bool:
         """Return whether both have most letters in common: of two rules, in their parentheses.
 
-        A command and the same with more words, as `make *` and `make test`, are alike too.
+        A command and the same with more words, as `make *` and `make test`, are alike too, and so
+        are lists that share an item.
         """
-        (tool, _, one), (other_tool, _, two) = (each.body.partition("(") for each in (self, other))
+        items = ({part.body for part in _items(each) if part.role} for each in (self, other))
+        if set.intersection(*items):
+            return True
+        bodies = (each.body[len(each.lead) :].lstrip() for each in (self, other))
+        (tool, _, one), (other_tool, _, two) = (body.partition("(") for body in bodies)
         texts = (one, two) if one and two else (tool, other_tool)
         shorter, longer = sorted((_WILD.split(text)[0].strip() for text in texts), key=len)
         if shorter and longer.startswith(f"{shorter} "):
             return True
-        return SequenceMatcher(None, *texts, autojunk=False).ratio() >= _ALIKE
+        both = SequenceMatcher(None, *texts, autojunk=False)
+        # An upper bound that is cheap comes first.
+        return both.quick_ratio() >= _ALIKE and both.ratio() >= _ALIKE
 
     def cut(
         self, texts: Sequence[str], roles: Sequence[str] = ("", "", ""), key: str = ""
@@ -216,36 +238,44 @@ def _head_and_body(source: Source) -> tuple[_Part, _Part | None]:
     return _Part(source, 0, text[:start]), _Part(source, start, text[start:])
 
 
-def _pieces(old: _Part, new: _Part, depth: int = 0) -> Iterator[_Piece]:
-    """Yield the pieces of two parts: equal parts of both, and edits as small as can be."""
+def _pieces(old: _Part, new: _Part, depth: int = 0) -> list[_Piece]:
+    """Return the pieces of two parts: equal parts of both, and edits as small as can be.
+
+    A list without brackets of which no item stays is one edit: half of it would be no list.
+    """
     was, now = _smaller(old, depth), _smaller(new, depth)
     if not was or not now:
-        yield _piece(old, new)
-        return
+        return [_piece(old, new)]
+    found = list[_Piece]()
     one, other = ([part.body for part in side] for side in (was, now))
+    words = [Counter(part.name for part in side if part.name.isalpha()) for side in (was, now)]
+    often = {word for each in words for word, number in each.items() if number > 1}
     for tag, i, j, x, y in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if tag == "equal":
-            yield from map(_piece, was[i:j], now[x:y])
+            found += map(_piece, was[i:j], now[x:y])
             continue
-        for gone, come in _paired(was[i:j], now[x:y]):
-            if gone and come:
-                yield from _pieces(gone, come, depth + 1)
-            else:
-                yield _piece(gone, come)
+        for gone, come in _paired(was[i:j], now[x:y], often):
+            found += _pieces(gone, come, depth + 1) if gone and come else [_piece(gone, come)]
+    behind_key = [piece.old for piece in found if piece.old and piece.new][1:]
+    is_list = depth and was[0].body[-1:] not in {"[", "{"}
+    return [_piece(old, new)] if is_list and all(map(_CLOSING.fullmatch, behind_key)) else found
 
 
 def _paired(
-    old: Sequence[_Part], new: Sequence[_Part]
+    old: Sequence[_Part], new: Sequence[_Part], often: Collection[str]
 ) -> Iterator[tuple[_Part | None, _Part | None]]:
-    """Yield the parts of both sides in their order: of one name, or else similar ones, in pairs."""
+    """Yield the parts of both sides in their order: of one name, or else similar ones, in pairs.
+
+    Of those whose name is a word that stands *often*, only similar ones are pairs.
+    """
     rest = 0
     is_small = len(old) * len(new) <= _MOST_PAIRED**2
     for one in old:
-        others = ((number, new[number]) for number in range(rest, len(new)))
+        is_name = one.name and one.name not in often
         alike = (
             number
-            for number, other in others
-            if one.name == other.name and (one.name or (is_small and one.is_like(other)))
+            for number, other in enumerate(new[rest:], rest)
+            if one.name == other.name and (is_name or (is_small and one.is_like(other)))
         )
         found = next(alike, None)
         if found is None:
@@ -275,25 +305,27 @@ def _smaller(part: _Part, depth: int) -> list[_Part]:
 
 def _blocks(lines: Iterable[str]) -> list[str]:
     """Return *lines* in blocks: each a line with those that indentation or brackets put below."""
-    found: list[str] = []
+    found: list[list[str]] = []
     open_, indent = 0, 0
     for line in lines:
         body = line.lstrip()
         own = len(line) - len(body) + body.startswith("- ")
         if found and (open_ > 0 or own > indent or not body):
-            found[-1] += line
+            found[-1].append(line)
         else:
-            found.append(line)
+            found.append([line])
             open_, indent = 0, own
         open_ += sum(line.count(mark) for mark in "[{") - sum(line.count(mark) for mark in "]}")
-    return found
+    return [*map("".join, found)]
 
 
 # The key of a line with a list below it.
 _OF_LIST: Final = re.compile(r"([\w-]+):[ \t]*\r?\n")
 # The key that a part begins with.
-_KEY: Final = r'(?:"(?:[^"\\]|\\.)*"|[\w-]+)\s*[:=]\s*|[a-z]+\s+(?=[A-Z])'
+_KEY: Final = r'(?:"(?:[^"\\]|\\.)*"|[\w-]+)\s*[:=]\s*|[a-z]+\s+(?=[A-Z*]|\w+__)'
 _LEAD: Final = re.compile(_KEY)
+# A word with one value, as `root main`.
+_VALUE: Final = re.compile(r"([a-z]+)[ \t]+[\w-]+")
 # What stands in front of a list on a line, and behind it.
 _OPENING: Final = re.compile(rf"\s*(?:-\s+)?(?:{_KEY})?\[?\s*")
 _CLOSING: Final = re.compile(r"[\s,\]]*(?:\s#[^\n]*)?\s*\Z")

@@ -12,13 +12,14 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from policy.analysis.attribution import EditEffect, effects_of_edits
+from policy.analysis.attribution import EditEffect, effects_of_edits, most_loads
 from policy.analysis.diff import Diff, FileChange, Names, changed_files, diff_workspaces, paired
 from policy.analysis.edits import Edits, TextEdit
 from policy.analysis.lint import Linted, lint
 from policy.analysis.reach.worklist import Chains, reach
 from policy.compare.compare import Known
 from policy.compare.tables import differences
+from policy.compare.witness import Difference
 from policy.core.effect import Effect
 from policy.core.finding import Finding, Severity
 from policy.core.source import Place, Source
@@ -103,7 +104,10 @@ def changed_rules(old: Linted, new: Linted) -> tuple[list[Rule], list[Rule]]:
 
 
 # The most edits of which parts are taken back where all together change something.
-_MOST = 60
+_MOST: Final = 60
+
+# How often the files must be loadable again (`most_loads`) for edits to be tried for no effect.
+_LEAST_LOADS: Final = 45
 
 
 def without_effect(
@@ -111,39 +115,37 @@ def without_effect(
     edits: Edits,
     after: Workspace,
     load: Callable[[Tree], Workspace],
-    known: Known | None = None,
-) -> frozenset[TextEdit]:
-    """Return those of *some* edits that can be taken back without changing any decision of *after*.
+    known: Known,
+) -> tuple[frozenset[TextEdit], frozenset[TextEdit]]:
+    """Return those of *some* edits without which *after* decides every call as it does.
 
-    That is all of them if taking back all changes nothing, else those of both halves, and so on.
-    Each agent by itself must decide as before too, so that no other edit can make such a rule
-    matter. In other permission modes of the host it is enough that no change is found. *load* reads
-    a tree as *after* was read.
+    And those that are not tried, since they or the rules are too many. All are taken back together;
+    where that changes something, the edits of the rules that decide there are tried alone, and the
+    rest together, or else both halves. Each agent by itself must decide as before too, so that no
+    other edit can make such a rule matter. In other permission modes of the host it is enough that
+    no change is found. *load* reads a tree as *after* was read, and *known* is as in a diff.
     """
-    known = {} if known is None else known
-
-    def changes_nothing(taken_back: frozenset[TextEdit]) -> bool:
-        before = load(edits.without(taken_back))
-        for was, now in ((before, after), *_in_modes(before, after).values()):
-            proven = now is after
-            pairs = paired(was, now)
-            if not all(old and new and _is_same(old, new, proven=proven) for old, new in pairs):
-                return False
-            diff = diff_workspaces(was, now, known=known)
-            if diff.changes or (proven and not diff.exact):
-                return False
-        return True
-
-    found: set[TextEdit] = set()
-    waiting = [list(some)] if some else []
-    while waiting:
+    idle: set[TextEdit] = set()
+    waiting, untried = [list(some)] if some else [], set[TextEdit]()
+    loads_left = most_loads(after)
+    while waiting and loads_left >= _LEAST_LOADS:
         part = waiting.pop()
-        if changes_nothing(frozenset(part)):
-            found |= {*part}
-        elif len(part) > 1 and len(some) <= _MOST:
+        loads_left -= 1
+        before = load(edits.without(frozenset(part)))
+        sides = ((before, after), *_in_modes(before, after).values())
+        compared = (_differing(*each, known, proven=each[1] is after) for each in sides)
+        found = next((each for each in compared if each is not None), None)
+        if found is None:
+            idle |= {*part}
+        elif len(some) > _MOST:
+            untried |= {*part}
+        elif len(part) > 1:
+            named = {edits.at(1, rule.place) for each in found for rule in each.after.because}
+            alone = [[edit] for edit in part if edit in named]
+            rest = [edit for edit in part if edit not in named]
             half = len(part) // 2
-            waiting += (part[:half], part[half:])
-    return frozenset(found)
+            waiting += [*alone, rest] if alone and rest else [part[:half], part[half:]]
+    return frozenset(idle), frozenset(untried.union(*waiting))
 
 
 def _in_modes(old: Workspace, new: Workspace) -> dict[str, tuple[Workspace, Workspace]]:
@@ -151,22 +153,29 @@ def _in_modes(old: Workspace, new: Workspace) -> dict[str, tuple[Workspace, Work
     return {mode: (old.modes.get(mode, old), new.modes[mode]) for mode in new.modes if mode}
 
 
-def _is_same(before: Project, after: Project, *, proven: bool) -> bool:
-    """Return whether each agent by itself decides the same, and the same agents start chains.
+def _differing(
+    old: Workspace, new: Workspace, known: Known, *, proven: bool
+) -> Sequence[Difference] | None:
+    """Return what an agent by itself, or in chains, decides differently; None for nothing.
 
-    Where that is not to be *proven*, it is enough that no call is found that differs.
+    Nothing is returned in other ways for other agents, and for what cannot be *proven*.
     """
-    if before.agents.keys() != after.agents.keys() or before.starts != after.starts:
-        return False
-    for name, entry in before.agents.items():
-        one, other = entry.declared, after.agents[name].declared
-        delegated = Table(one.delegated), Table(other.delegated)
-        found = [differences(*pair) for pair in ((one, other), delegated)]
-        if one.bounds != other.bounds:
-            return False
-        if any(c.differences or (proven and not c.exact) for c in found):
-            return False
-    return True
+    for before, after in paired(old, new):
+        if not before or not after or _outline(before) != _outline(after):
+            return ()
+        for name, entry in before.agents.items():
+            one, other = entry.declared, after.agents[name].declared
+            for pair in ((one, other), (Table(one.delegated), Table(other.delegated))):
+                found = differences(*pair, known)
+                if found.differences or (proven and not found.exact):
+                    return found.differences
+    diff = diff_workspaces(old, new, known=known)
+    is_other = diff.changes or (proven and not diff.exact)
+    return [change.difference for change in diff.changes] if is_other else None
+
+
+def _outline(project: Project) -> object:
+    return project.starts, {name: each.declared.bounds for name, each in project.agents.items()}
 
 
 @frozen
@@ -222,12 +231,14 @@ class DiffReport:
     old: str  # the name of the old side
     new: str  # the name of the new side
     diff: Diff  # the changes
-    edits: tuple[TextEdit, ...] = ()  # the edits of texts
+    edits: Edits  # the edits of texts
     effects: tuple[EditEffect, ...] = ()  # what these change, those that grant more first
     # The rules that went, and those that came.
     rules: tuple[Sequence[Rule], Sequence[Rule]] = ((), ())
-    # The edits of rules without which every call is decided the same.
+    # Of the other edits of rules those without which every call is decided the same, and those of
+    # which that was not tried.
     idle: frozenset[TextEdit] = frozenset()
+    untried: frozenset[TextEdit] = frozenset()
     # Files of the new side -> those that were there on the old side, if these have other names.
     old_names: Mapping[str, str] = field(factory=dict)
     classes: Mapping[str, Classes] = field(factory=dict)  # project -> class of tools -> tools
@@ -245,19 +256,22 @@ class DiffReport:
 
     def rules_of(self, edit: TextEdit, side: int) -> list[Rule]:
         """Return the rules that *edit* removes (0) or adds (1)."""
-        return [rule for rule in self.rules[side] if edit.covers(side, rule[2])]
+        return self._rules_of.get((edit, side), [])
+
+    @cached_property
+    def _rules_of(self) -> dict[tuple[TextEdit | None, int], list[Rule]]:
+        found: dict[tuple[TextEdit | None, int], list[Rule]] = {}
+        for side in (0, 1):
+            for rule in self.rules[side]:
+                found.setdefault((self.edits.at(side, rule[2]), side), []).append(rule)
+        return found
 
     @cached_property
     def others(self) -> list[TextEdit]:
         """The edits of rules that make no change."""
         making = {edit for effect in self.effects for edit in effect.edits}
-        rest = (edit for edit in self.edits if edit not in making)
+        rest = (edit for edit in self.edits.all if edit not in making)
         return [edit for edit in rest if any(self.rules_of(edit, side) for side in (0, 1))]
-
-    @property
-    def is_untried(self) -> bool:
-        """Whether the other edits change something together, and are too many to try each."""
-        return not self.idle and len(self.others) > _MOST
 
     def effect(self, file: FileChange) -> str:
         """Return the effect of a file that differs, one of `FILE_EFFECTS`."""
@@ -319,7 +333,7 @@ def review(
         trees[0].label,
         trees[1].label,
         diff,
-        tuple(edits.all),
+        edits,
         tuple(effects_of_edits(diff, workspaces, edits, load)),
         changed_rules(was, now),
         old_names=trees[0].names if isinstance(trees[0], Overlay) else {},
@@ -332,9 +346,9 @@ def review(
         findings=came,
         errors_before=errors[0] - errors[1],
     )
-    idle = without_effect(report.others, edits, new, load, known)
+    idle, untried = without_effect(report.others, edits, new, load, known)
     modes = _other_modes(diff, workspaces, readings, known) if {*report.others} - idle else {}
-    return evolve(report, idle=idle, modes=modes)
+    return evolve(report, idle=idle, untried=untried, modes=modes)
 
 
 def _other_modes(

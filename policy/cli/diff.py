@@ -164,13 +164,15 @@ def _not_changing(report: DiffReport, most: int | None) -> Iterator[doc.Block]:
     """Yield the sections of the edits of rules that change nothing by themselves."""
     elsewhere = ", or in another permission mode" if report.modes else ""
     together = f"changes something only together with other edits{elsewhere}"
-    if report.is_untried:
-        together = "not tried one by one, being many: together they change something"
-    for title, is_idle in ((together, False), ("without effect", True)):
-        edits = [edit for edit in report.others if (edit in report.idle) is is_idle]
+    for title, some in (
+        (together, {*report.others} - report.idle - report.untried),
+        ("not tried one by one, being many or among many rules", report.untried),
+        ("without effect", report.idle),
+    ):
+        edits = [edit for edit in report.others if edit in some]
         many = most is not None and len(edits) > most
         files = doc.grouped(edits, (lambda edit: edit.place.file) if many else _texts)
-        items = [doc.Item(edit_text(report, *some)) for some in files]
+        items = [doc.Item(edit_text(report, *each)) for each in files]
         if items:
             yield doc.Section(title, doc.listed(items, most, "files"), folded=True)
 
@@ -254,14 +256,13 @@ def _edits(report: DiffReport) -> str:
     for effect in report.effects:
         for change in effect.changes:
             (widening if change.widened else narrowing).update(effect.edits)
-    idle = sum(edit in report.idle for edit in report.others)
     elsewhere = f"only {'in another permission mode' if report.modes else 'together with others'}"
-    elsewhere = "not tried one by one" if report.is_untried else elsewhere
     numbers = (
         (len(widening), ("widens", "widen")),
         (len(narrowing), ("narrows", "narrow")),
-        (len(report.others) - idle, (elsewhere, elsewhere)),
-        (idle, ("without effect", "without effect")),
+        (len(report.others) - len(report.idle | report.untried), (elsewhere, elsewhere)),
+        (len(report.untried), ("not tried one by one", "not tried one by one")),
+        (len(report.idle), ("without effect", "without effect")),
     )
     total, both = len(widening | narrowing) + len(report.others), len(widening & narrowing)
     parts = [f"{n:,} {verb[n > 1]}".removeprefix("1 " * (total == 1)) for n, verb in numbers if n]
@@ -293,6 +294,7 @@ def _effects_item(
     edits = [edit for one in group for edit in one.edits]
     head = edit_text(report, *edits, most=most and _MOST_EACH)
     head = head or "no edit of a text explains this"
+    head = head if group[0].is_tried else (head, "  (not tried)")
     changes = tuple(change for one in group for change in one.changes)
     effect = EditEffect(tuple(edits), changes)
     rows = _shown_rows(report, effect)
@@ -465,6 +467,7 @@ def as_json(report: DiffReport) -> Object:
         "edits": [
             {
                 "direction": _DIRECTIONS[effect.widened],
+                "tried": effect.is_tried,
                 "edits": [_edit_json(edit) for edit in effect.edits],
                 "effects": [row.json for row in change_rows(effect, report.classes)],
                 # By their number in `changes`, each with the chains of which they make it.

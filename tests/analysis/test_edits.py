@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Callable
 
@@ -15,6 +16,7 @@ from policy.analysis.edits import Edits, TextEdit
 from policy.analysis.reach.worklist import Chains
 from policy.cli import main
 from policy.core.source import Source
+from policy.files.opening import is_unreadable
 from policy.files.trees import Memory, Tree
 from policy.hosts.workspace import Workspace, load_tree
 from policy.language.parse import parse_notation
@@ -127,6 +129,42 @@ def test_a_rule_becomes_another_if_most_letters_of_it_stay(
     assert len(edits.all) == (1 if is_one else 2)
 
 
+TEAM = "root main\nagent main {{\n{}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "edits"),
+    [
+        # Lines of a word that stands often are one edited line only if they are alike.
+        (
+            "allow Bash(a)\nallow LS\n",
+            "allow Read(b)\nallow LS\n",
+            [("allow Bash(a)", ""), ("", "allow Read(b)")],
+        ),
+        ("allow LS\nallow A, B(x)\n", "allow LS\nallow A, C\n", [("B(x)", ""), ("", "C")]),
+        ("allow LS\nallow m__*\n", "allow LS\ndeny t\n", [("allow m__*", ""), ("", "deny t")]),
+        # A list of which nothing stays is one edit: half of it could not be read.
+        ("allow Bash(a)\n", "allow Read(b)\n", [("allow Bash(a)", "allow Read(b)")]),
+        ("trust blocked\n", "trust verified\n", [("trust blocked", "trust verified")]),
+    ],
+)
+def test_a_line_of_a_notation_stays_one_that_can_be_read(
+    old: str, new: str, edits: list[tuple[str, str]]
+) -> None:
+    files = [{"t.policy": TEAM.format(text)} for text in (old, new)]
+    found = Edits(Memory(files[0]), Memory(files[1]), [FileChange("t.policy", "policy", "read")])
+    assert [*map(texts, found.all)] == edits
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("tools: Read", "tools: Grep"), ("tools:\n- Read", "tools:\n- Grep")]
+)
+def test_a_key_is_never_left_without_its_list(old: str, new: str) -> None:
+    agent = "---\nname: explorer\ndescription: x\n{}\n---\n"
+    files = [{".claude/agents/explorer.md": agent.format(tools)} for tools in (old, new)]
+    assert [*map(texts, attributed(*files)[0].all)] == [(old, new)]
+
+
 def test_what_differs_in_a_notation_is_as_small_as_its_items() -> None:
     team = """root main
 agent main {{
@@ -212,6 +250,27 @@ def test_rules_that_allow_the_same_call_are_told_together_with_few_loads() -> No
     _, effects, _ = attributed(before, after, load)
     assert any(len(e.edits) == 2 and e.changes[0].difference.tool == "mcp__x__y" for e in effects)
     assert tree_loads < 25
+
+
+def test_edits_among_too_many_rules_are_named_by_the_rules_that_decide(monkeypatch) -> None:
+    rules = [f"Bash(make {name} *)" for name in "abcdefghijklmnopqrstuvwxyz"]
+    sides = project([], [], "Read"), project(rules, [], "Read")
+    tree_loads = 0
+
+    def load(tree: Tree) -> Workspace:
+        nonlocal tree_loads
+        tree_loads += 1
+        return load_tree(tree)
+
+    _, tried, _ = attributed(*sides)
+    monkeypatch.setattr("policy.analysis.attribution._MOST_RULES", 30)
+    _, untried, _ = attributed(*sides, load)
+    assert all(effect.is_tried for effect in tried)
+    assert not any(effect.is_tried for effect in untried)
+    assert [effect.edits and texts(effect.edits[0]) for effect in untried] == [
+        texts(effect.edits[0]) for effect in tried
+    ]
+    assert tree_loads == 0
 
 
 def test_an_edit_that_undoes_a_change_alone_is_not_told_with_another() -> None:
@@ -340,7 +399,34 @@ def test_an_edit_that_is_alike_in_several_files_is_printed_once(tmp_path, capsys
     assert "3 edits: 3 narrow" in " ".join(lines[:3])
 
 
-# --- the law ----------------------------------------------------------------------
+# --- the laws ---------------------------------------------------------------------
+
+
+def unreadable(workspace: Workspace) -> set[tuple[str, str]]:
+    return {(f.code, f.place.file) for f in workspace.findings if is_unreadable(f)}
+
+
+def draw_edits(universe: Universe, data: st.DataObject) -> None:
+    sides = [dict(universe.write(data.draw(models(universe)))) for _ in range(2)]
+    trees = [Memory(files) for files in sides]
+    loaded = [load_tree(tree) for tree in trees]
+    files = changed_files(*zip(trees, loaded, strict=True))
+    edits = Edits(*trees, files)
+    known = unreadable(loaded[0]) | unreadable(loaded[1])
+    draw = random.Random(str(sides))
+    some = [[edit for edit in edits.all if draw.random() < 0.5] for _ in range(4)]
+    for taken_back in (*([edit] for edit in edits.all), *some):
+        left = edits.without(frozenset(taken_back))
+        assert unreadable(load_tree(left)) <= known, (sides, [*map(texts, taken_back)])
+    before = edits.without(frozenset(edits.all))
+    for file in files:
+        if file.path in sides[0]:
+            assert before.read(file.path).decode() == sides[0][file.path]
+
+
+@pytest.mark.parametrize("host", UNIVERSES)
+def test_with_some_edits_taken_back_files_can_be_read(host: str) -> None:
+    tried(draw_edits, UNIVERSES[host], 12)
 
 
 def effects_of(workspace: Workspace, change: Change, names: tuple[str, ...]) -> set[str]:

@@ -53,8 +53,8 @@ def reviewed(before: dict[str, str], after: dict[str, str]) -> Reviewed:
     edits = Edits(*trees, diff.files)
     effects = effects_of_edits(diff, (old, new), edits, load_tree)
     rules = changed_rules(*(lint(*side, most=0) for side in zip(trees, (old, new), strict=True)))
-    found = DiffReport("", "", diff, tuple(edits.all), tuple(effects), rules)
-    idle = without_effect(found.others, edits, new, load_tree)
+    found = DiffReport("", "", diff, edits, tuple(effects), rules)
+    idle, _ = without_effect(found.others, edits, new, load_tree, {})
     told = {edit: unstyled(edit_text(found, edit)).rpartition("  ")[0] for edit in found.others}
     return Reviewed(
         diff,
@@ -80,6 +80,13 @@ def test_a_rule_that_another_covers_comes_and_goes_without_effect() -> None:
     assert (come.without_effect, come.limiting) == (["+ allow `Bash(git log *)`"], [])
     gone = reviewed(agents(main=both), agents(main=wide))
     assert (gone.without_effect, gone.limiting) == (["- allow `Bash(git log *)`"], [])
+
+
+def test_among_too_many_rules_no_edit_is_tried_for_an_effect(monkeypatch) -> None:
+    wide, both = "allow Bash(git *)", "allow Bash(git *), Bash(git log *)"
+    monkeypatch.setattr("policy.analysis.attribution._MOST_RULES", 1)
+    found = reviewed(agents(main=wide), agents(main=both))
+    assert (found.without_effect, found.limiting) == ([], ["+ allow `Bash(git log *)`"])
 
 
 def test_a_rule_with_an_effect_is_not_idle() -> None:
@@ -227,7 +234,7 @@ def test_a_comment_is_never_longer_than_a_forge_takes(length, total) -> None:
     edits = Edits(*trees, files)
     effects = effects_of_edits(diff, (old, new), edits, load_tree)
     found = DiffReport(
-        "a", "b", diff, tuple(edits.all), tuple(effects),
+        "a", "b", diff, edits, tuple(effects),
         changed_rules(*(lint(*side, most=0) for side in zip(trees, (old, new), strict=True))),
         spawns=spawn_changes(old, new),
     )  # fmt: skip
