@@ -192,13 +192,16 @@ class _Search:
         for case in cases:
             alike.setdefault(self._key(case), []).append(case)
         known = self._by_rounds([some[0] for some in alike.values() if some[0].reading])
+        recent: list[_Set] = []  # what made other changes
         for case, *others in alike.values():
             found = known.get(case, _NONE)
             of_agents = self._of_agents(case.change.project, case.names)
             if not found and case.reading:
-                likely = case.deciding, case.deciding | of_agents, frozenset(self._order)
+                both, every = case.deciding | of_agents, frozenset(self._order)
+                likely = (*recent, case.deciding, of_agents, both, every)
                 undoing = filter(partial(self._is_undone, case), likely)
                 found = self._needed(case, next(undoing, _NONE))
+                recent = [found, *recent[: _FEW - 1]] if found not in recent else recent
             is_tried = bool(found) or self._loads_left > 0
             yield [case, *others], found if is_tried else case.deciding or of_agents, is_tried
 
@@ -241,6 +244,8 @@ class _Search:
             pair = needed if len(needed) > 1 else case.deciding
             if undoing and changed == {n for e in needed | undoing for n in rounds_of[e]}:
                 known[case] = needed | undoing | self._forbidding(case)
+            elif any(rounds_of[edit] <= undone for edit in pair):
+                continue  # one of them may be enough
             elif len(pair) == 2 and self._is_undone(case, pair):
                 known[case] = pair
         is_many = len({*known.values()}) > _FEW
