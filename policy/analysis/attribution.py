@@ -36,7 +36,7 @@ from policy.tables.table import Table
 _FEW: Final = 16
 
 # The most trees that are loaded, and the most rules that these have together.
-_MOST_LOADED: Final = 120
+_MOST_LOADED: Final = 300
 _MOST_RULES: Final = 200_000
 
 _Set = frozenset[TextEdit]
@@ -198,7 +198,7 @@ class _Search:
             of_agents = self._of_agents(case.change.project, case.names)
             if not found and case.reading:
                 both, every = case.deciding | of_agents, frozenset(self._order)
-                likely = (*recent, case.deciding, of_agents, both, every)
+                likely = (case.deciding, *recent, of_agents, both, every)
                 undoing = filter(partial(self._is_undone, case), likely)
                 found = self._needed(case, next(undoing, _NONE))
                 recent = [found, *recent[: _FEW - 1]] if found not in recent else recent
