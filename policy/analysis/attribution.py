@@ -244,10 +244,9 @@ class _Search:
             pair = needed if len(needed) > 1 else case.deciding
             if undoing and changed == {n for e in needed | undoing for n in rounds_of[e]}:
                 known[case] = needed | undoing | self._forbidding(case)
-            elif any(rounds_of[edit] <= undone for edit in pair):
-                continue  # one of them may be enough
-            elif len(pair) == 2 and self._is_undone(case, pair):
-                known[case] = pair
+            # If a round with one of two undid it, that one may be enough.
+            elif len(pair) == 2 and not any(rounds_of[edit] <= undone for edit in pair):
+                known |= {case: pair} if self._is_undone(case, pair) else {}
         is_many = len({*known.values()}) > _FEW
         return {case: s for case, s in known.items() if is_many or self._is_undone(case, s)}
 
