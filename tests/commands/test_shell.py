@@ -39,6 +39,7 @@ from policy.commands.words import (
     SimpleCommand,
     Word,
     WordPlace,
+    script_of,
     targets_of,
 )
 from policy.core import limits
@@ -1151,3 +1152,20 @@ def test_shells_that_know_nothing_still_take_commands_apart() -> None:
     command = read_command("sudo ls; A=1 rm x", Shell())
     assert [part.text for part in command.parts] == ["sudo ls", "A=1 rm x"]
     assert [part.grantable for part in command.parts] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("words", "script"),
+    [
+        ("bash -c x", "x"),
+        ("/bin/sh -xc x", "x"),
+        ("busybox sh -c x", "x"),
+        ("busybox ls -c", None),
+        ("busybox", None),
+        ("bash", None),
+        ("bash x", None),
+        ("env -c x", None),
+    ],
+)
+def test_a_shell_runs_the_script_behind_its_option(words: str, script: str | None) -> None:
+    assert script_of([Word(each, each) for each in words.split()]) == script

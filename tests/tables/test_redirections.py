@@ -341,3 +341,10 @@ def test_what_a_command_of_claude_code_does_is_told(
         for each in chain.account(tool, {"command": command})
     ]
     assert found == told
+
+
+def test_what_stands_beyond_the_pieces_that_are_read_is_allowed_where_no_rule_could_match() -> None:
+    long = {"command": "g;" * limits.COMMAND_PIECES + "p"}
+    assert notation("allow Bash").decide("Bash", long).effect is ALLOW
+    for rule in ("deny Bash(p)", "ask Bash(p)"):
+        assert notation("allow Bash", rule).decide("Bash", long).effect is not ALLOW
