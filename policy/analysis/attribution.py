@@ -203,7 +203,7 @@ class _Search:
                 found = self._needed(case, next(undoing, _NONE))
                 recent = [found, *recent[: _FEW - 1]] if found not in recent else recent
             is_tried = bool(found) or self._loads_left > 0
-            yield [case, *others], found if is_tried else case.deciding or of_agents, is_tried
+            yield [case, *others], found if is_tried else case.deciding, is_tried
 
     def _key(self, case: _Case) -> object:
         """Return what is equal for cases that the same edits make."""

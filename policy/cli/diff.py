@@ -294,10 +294,10 @@ def _effects_item(
     edits = [edit for one in group for edit in one.edits]
     head = edit_text(report, *edits, most=most and _MOST_EACH)
     head = head or "no edit of a text explains this"
-    head = head if group[0].is_tried else (head, "  (not tried)")
+    if not group[0].is_tried:
+        head = (head, "  (not tried)") if edits else "no edit of a rule that decides this"
     changes = tuple(change for one in group for change in one.changes)
-    effect = EditEffect(tuple(edits), changes)
-    rows = _shown_rows(report, effect)
+    rows = _shown_rows(report, EditEffect(tuple(edits), changes))
     limit = _MOST_ROWS[len(report.effects) > _MOST_ROWS[1]]
     shown = rows[: most and limit + (len(rows) == limit + 1)]
     cells = tuple(
@@ -309,7 +309,7 @@ def _effects_item(
     may = [block for row in shown if (block := _may(report, row))]
     body += may[: most and 1]
     if most is None:
-        items = tuple(_detail(change) for change in effect.changes)
+        items = tuple(map(_detail, changes))
         body.append(doc.Section("each change", items, folded=True))
     return doc.Item((doc.Ink(f"{number}", "dim"), "  ", head), tuple(body), beside=True)
 
