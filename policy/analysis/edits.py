@@ -178,9 +178,7 @@ class _Part:
         shorter, longer = sorted((_WILD.split(text)[0].strip() for text in texts), key=len)
         if shorter and longer.startswith(f"{shorter} "):
             return True
-        both = SequenceMatcher(None, *texts, autojunk=False)
-        # An upper bound that is cheap comes first.
-        return both.quick_ratio() >= _ALIKE and both.ratio() >= _ALIKE
+        return SequenceMatcher(None, *texts, autojunk=False).ratio() >= _ALIKE
 
     def cut(
         self, texts: Sequence[str], roles: Sequence[str] = ("", "", ""), key: str = ""

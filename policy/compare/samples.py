@@ -355,7 +355,6 @@ class _Samples:
     def of(self, pattern: Pattern) -> Iterator[str]:
         """Yield frozen commands of which a line with *pattern* may match some text."""
         text, quiet = freeze(pattern, self._fresh), quiet_commands(self._shell)
-        yield text
         closed = (f"{WORD} ]", f"{WORD} ]]")  # as tests are: `[ -f x ]`
         yield from (freeze(pattern, each) for each in (*closed, *quiet))
         for prefix in prefixes(self._shell):
@@ -365,7 +364,6 @@ class _Samples:
             yield freeze(pattern, operand + words)
         for other, operand in product(self._others, _OPERANDS):
             yield freeze(other, operand + text)
-        yield from (freeze(other, f"'{text}'") for other in self._others)
 
     def _written(self, text: str) -> Iterator[str]:
         """Yield other forms of a command: quoted, escaped, joined, and in a script."""

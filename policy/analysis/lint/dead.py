@@ -170,19 +170,14 @@ class _Trials:
         """
         left = set()
         for table in tables:
-            together: dict[tuple[int, ...], set[Mark]] = {}
-            for mark, sets in self.tried.marks(table, among).items():
-                if (mark, sets) not in self._idle:
-                    together.setdefault(sets, set()).add(mark)
-            for sets, marks in together.items():
+            for mark, sets in self.tried.marks(table, among).items() - self._idle:
                 own = (part for part in table.use.parts if id(part.rules.interned) in sets)
-                found = self.tried.standings(Table(Ceiling.of(own)), marks, self.effort)
-                for mark, standing in found.items():
-                    if standing.is_live is False:
-                        self.found[mark].append(standing)
-                        self._idle.add((mark, sets))
-                    else:
-                        left.add(mark)
+                found = self.tried.standings(Table(Ceiling.of(own)), {mark}, self.effort)[mark]
+                if found.is_live is False:
+                    self.found[mark].append(found)
+                    self._idle.add((mark, sets))
+                else:
+                    left.add(mark)
         return left
 
     @property

@@ -491,6 +491,11 @@ class Persona:
     span: Span | None = field(default=None, eq=False, repr=False, kw_only=True)
     spans: tuple[Span, ...] = field(default=(), eq=False, repr=False, kw_only=True)  # of the tools
 
+    # A persona gets no prompt or message of its parent, and returns its last message.
+    replaces_parent = True
+    fresh_context = True
+    returns = "final_message"
+
     def __attrs_post_init__(self) -> None:
         if not self.name:
             raise refused("invalid_persona", self.span, "name")

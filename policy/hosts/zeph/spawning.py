@@ -90,15 +90,19 @@ class SpawnContext:
     network_denied: bool = False
     spawn_depth: int = 0  # the number of agents above it
     origin: SpawnOrigin = SpawnOrigin.AUTONOMOUS
+    seed_trajectory_score: float | None = None  # the risk score that it starts with
     content_isolation: frozenset[str] = frozenset()  # the protections of content in force
     mcp_tool_names: tuple[str, ...] = ()
     session_mcp_servers: tuple[str, ...] = ()  # servers whose tools its prompt lists
     orchestrator_name: str | None = None  # named in its prompt
+    orchestrator_role: str | None = None  # reports show it after the name
 
     @property
     def identity(self) -> str:
         """The orchestrator as reports show it: one line, at most 128 characters."""
-        return " ".join((self.orchestrator_name or "").split())[:128]
+        name, role = self.orchestrator_name or "", self.orchestrator_role
+        shown = f"{name} ({role})" if name and role else name
+        return " ".join(shown.split())[:128]
 
     def weakened(self, child: SpawnContext) -> Iterator[Finding]:
         """Yield a finding for every protection in force here and not in *child*."""

@@ -79,6 +79,9 @@ def test_p5_p7_p20_p33_its_prompt_and_its_budget_change_no_decision() -> None:
         host(READ, PersonaSet((persona,))) for persona in (loud, Persona("m", tool_names=("read",)))
     )
 
+    assert loud.replaces_parent
+    assert loud.fresh_context
+    assert loud.returns == "final_message"
     tables = [pikuri.host.declared_reading(h, configure(h)).tables for h in (one, two)]
     assert tables[0] == tables[1]
 

@@ -286,17 +286,17 @@ def test_the_network_stays_denied_where_that_is_handed_on() -> None:
 
 def test_what_is_not_a_permission_is_handed_on_too() -> None:
     above = SpawnContext(
-        content_isolation=frozenset({"quote", "strip"}),
-        orchestrator_name="lead\nagent" + "x" * 200, mcp_tool_names=("t",),
+        seed_trajectory_score=0.5, content_isolation=frozenset({"quote", "strip"}),
+        orchestrator_name="lead\nagent", orchestrator_role="x" * 200, mcp_tool_names=("t",),
         session_mcp_servers=("s",),
     )  # fmt: skip
     below = above.then(allowlist=None, forward=Forward.EFFECTIVE)
 
-    assert below.spawn_depth == 1
+    assert (below.spawn_depth, below.seed_trajectory_score) == (1, 0.5)
     assert below.content_isolation == {"quote", "strip"}
     assert len(below.identity) == 128
-    assert below.identity.startswith("lead agentxxx")
-    assert SpawnContext().identity == ""
+    assert below.identity.startswith("lead agent (xxx")
+    assert SpawnContext(orchestrator_role="role").identity == ""
     assert below.session_mcp_servers == ("s",)
     assert list(above.weakened(below)) == []
     forgotten = above.then(allowlist=None, forward=Forward.NOTHING)
@@ -307,7 +307,7 @@ def test_an_audit_shows_what_the_session_hands_on() -> None:
     tools = ("mcp__github__create_issue", "mcp__web__get")
     context = SpawnContext(
         mcp_tool_names=tools, session_mcp_servers=("github", "x"), orchestrator_name="planner",
-        content_isolation=frozenset({"quote"}),
+        orchestrator_role="router", content_isolation=frozenset({"quote"}),
     )  # fmt: skip
     names = ("mcp__github__create_isue", "create_issue", *tools)
     agent = _agent(tools=ToolPolicy(deny=names))
@@ -322,7 +322,7 @@ def test_an_audit_shows_what_the_session_hands_on() -> None:
         ("server-offers-tools",
          "the server `github` offers tools to agents: `mcp__github__create_issue`"),
         ("server-offers-tools", "the server `x` offers tools to agents: none that is known here"),
-        ("told-to-obey", "prompts of agents name the orchestrator `planner`"),
+        ("told-to-obey", "prompts of agents name the orchestrator `planner (router)`"),
         ("isolation-weakened", "`quote` is not in force for the agents"),
     ]  # fmt: skip
     kept = shown(ZephOptions(ZephProfile.SPEC, context=context))
