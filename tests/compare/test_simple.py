@@ -184,6 +184,18 @@ def test_what_a_prefix_hides_from_some_of_several_lists_is_compared(prefix: str)
 _PAIRS = "deny Bash(* * *)", "deny Bash(*/*)"
 
 
+def check_search(rules: list[str], denied: str, command: str | None, was: Effect) -> None:
+    before = table(*rules)
+    after = before & table(f"deny Bash({denied})", default=Effect.ALLOW)
+    lists, change = _sides(before, after), (was, Effect.DENY)
+    found = SimpleSearch(lists, SHELL, Effect.ASK, Steps(400_000)).search({change})
+    assert found.exact
+    assert (found.text is None) is (command is None)
+    for text in filter(None, (found.text, command)):
+        call = {"command": text.replace(lists.fresh, "q")}
+        assert (before.decide("Bash", call).effect, after.decide("Bash", call).effect) == change
+
+
 @pytest.mark.parametrize(
     ("rules", "denied", "command"),
     [
@@ -222,15 +234,7 @@ def test_a_command_that_two_lists_decide_is_found_or_there_is_none(
     rules: list[str], denied: str, command: str | None
 ) -> None:
     """One list allows it by its words, and another denies what its wrapper runs."""
-    before = table(*rules)
-    after = before & table(f"deny Bash({denied})", default=Effect.ALLOW)
-    lists, change = _sides(before, after), (Effect.ALLOW, Effect.DENY)
-    found = SimpleSearch(lists, SHELL, Effect.ASK, Steps(400_000)).search({change})
-    assert found.exact
-    assert (found.text is None) is (command is None)
-    for text in filter(None, (found.text, command)):
-        call = {"command": text.replace(lists.fresh, "q")}
-        assert (before.decide("Bash", call).effect, after.decide("Bash", call).effect) == change
+    check_search(rules, denied, command, Effect.ALLOW)
 
 
 @pytest.mark.parametrize(
@@ -247,15 +251,7 @@ def test_a_command_that_two_lists_decide_is_found_or_there_is_none(
 def test_a_command_that_is_asked_for_is_found_by_any_of_its_texts(
     rules: list[str], denied: str, command: str | None
 ) -> None:
-    before = table(*rules)
-    after = before & table(f"deny Bash({denied})", default=Effect.ALLOW)
-    lists, change = _sides(before, after), (Effect.ASK, Effect.DENY)
-    found = SimpleSearch(lists, SHELL, Effect.ASK, Steps(400_000)).search({change})
-    assert found.exact
-    assert (found.text is None) is (command is None)
-    for text in filter(None, (found.text, command)):
-        call = {"command": text.replace(lists.fresh, "q")}
-        assert (before.decide("Bash", call).effect, after.decide("Bash", call).effect) == change
+    check_search(rules, denied, command, Effect.ASK)
 
 
 @pytest.mark.parametrize("rules", [["deny Bash(* x)"], ["allow Bash(a *)", "ask Bash(z *)"]])
